@@ -88,8 +88,8 @@ lighthouse: ## what Lighthouse says of five pages; fails below 95 of 100 points
 	@.ci/lighthouse
 
 # What tests need: Chromium for those in a browser, supysonic as a real Subsonic server, ffmpeg for the music in it,
-# Prometheus, Postgres, and two programs with a module of their own, built into Go's build cache: versitygw as a real S3
-# server, and oapi-codegen, which makes a client from the OpenAPI file.
+# Exim as a real mail server, Prometheus, Postgres, and two programs with a module of their own, built into Go's build
+# cache: versitygw as a real S3 server, and oapi-codegen, which makes a client from the OpenAPI file.
 tools:
 	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 \
 		$(GO) tool -C internal/s3test/testdata/versitygw -n versitygw >/dev/null

@@ -101,6 +101,8 @@ var arrows = map[string][]string{
 	"internal/music":  {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
+	// What pages and mails share.
+	"internal/review":    {"internal/library", "internal/listening", "internal/words"},
 	"internal/playrules": {"internal/library", "internal/words"}, // what is wrong with one is read on a page
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {
@@ -158,6 +160,11 @@ var arrows = map[string][]string{
 	"internal/enrich": {
 		"internal/events", "internal/library", "internal/providers", "internal/queue", "internal/resilience",
 		"internal/resilience/backoff",
+	},
+	// It writes what notify sends, with the pictures of what was heard.
+	"internal/weekly": {
+		"internal/art", "internal/enrich", "internal/library", "internal/listening", "internal/notify",
+		"internal/review", "internal/words",
 	},
 	// It fetches pictures as all calls go out, and says what trouble with the disk means.
 	"internal/art": {"internal/resilience"},
@@ -251,7 +258,8 @@ var arrows = map[string][]string{
 		"internal/library", "internal/recipes", "internal/store/catalogue", "internal/store/db",
 		"internal/store/playlists",
 	},
-	"internal/store/rows": {"internal/tables"},
+	"internal/store/reports": {"internal/notify", "internal/store/db", "internal/store/notices"},
+	"internal/store/rows":    {"internal/tables"},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
 		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",
@@ -283,9 +291,9 @@ var arrows = map[string][]string{
 		"internal/store/enrichment", "internal/store/forwarding", "internal/store/imports", "internal/store/intake",
 		"internal/store/listens", "internal/store/lookup", "internal/store/loves", "internal/store/notices",
 		"internal/store/outbox", "internal/store/people", "internal/store/players", "internal/store/playlists",
-		"internal/store/playrules", "internal/store/recipes", "internal/store/rules", "internal/store/runs",
-		"internal/store/sendings", "internal/store/servers", "internal/store/settings", "internal/store/statistics",
-		"internal/tables",
+		"internal/store/playrules", "internal/store/recipes", "internal/store/reports", "internal/store/rules",
+		"internal/store/runs", "internal/store/sendings", "internal/store/servers", "internal/store/settings",
+		"internal/store/statistics", "internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
@@ -294,7 +302,7 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
 		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
 		"internal/removal", "internal/resilience", "internal/settings",
-		"internal/sync", "internal/throttle", "web/static",
+		"internal/sync", "internal/throttle", "internal/weekly", "web/static",
 		"web/ui",
 	},
 	"internal/server/activity": {
@@ -376,8 +384,18 @@ var arrows = map[string][]string{
 	},
 	// Links to years are made like others, and noted; the card is a picture.
 	"internal/server/years": {
-		"internal/accounts", "internal/activity", "internal/card", "internal/library", "internal/listening",
-		"internal/server/core", "internal/server/music",
+		"internal/accounts", "internal/activity", "internal/library", "internal/listening", "internal/review",
+		"internal/server/core", "internal/server/music", "internal/server/reviews",
+	},
+	"internal/server/reviews": {
+		"internal/card", "internal/library", "internal/listening", "internal/review", "internal/server/core",
+		"internal/server/music",
+	},
+	// Its mail goes by the channels of a person, and what a language model wrote about the week stands on top.
+	"internal/server/weeks": {
+		"internal/activity", "internal/channels", "internal/digest", "internal/library", "internal/listening",
+		"internal/notify", "internal/review", "internal/server/core", "internal/server/music",
+		"internal/server/reviews", "internal/weekly",
 	},
 	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
 	"internal/server/listening": { // accounts: somebody else may share theirs
@@ -430,7 +448,7 @@ var arrows = map[string][]string{
 		"internal/delivery", "internal/demo", "internal/digest", "internal/library", "internal/metrics",
 		"internal/notify", "internal/oauth", "internal/players", "internal/providers", "internal/providers/registry",
 		"internal/resilience", "internal/resilience/backoff", "internal/resilience/transport",
-		"internal/store", "internal/sync",
+		"internal/store", "internal/sync", "internal/weekly",
 	},
 
 	// It lists what may be counted everywhere, and collects it.
@@ -499,7 +517,7 @@ var arrows = map[string][]string{
 		"internal/providers/registry", "internal/removal", "internal/resilience", "internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport", "internal/server", "internal/settings",
 		"internal/soak", "internal/store", "internal/store/outbox", "internal/storetest", "internal/sync",
-		"internal/words", "web",
+		"internal/weekly", "internal/words", "web",
 	},
 
 	// The wiring: with datadir, doctor and the demo's household the only importer of store, demo and the adapters.
@@ -515,7 +533,7 @@ var arrows = map[string][]string{
 		"internal/resilience/hosts", "internal/resilience/transport",
 		"internal/resilience/turns", "internal/server", "internal/server/edge", "internal/settings",
 		"internal/store", "internal/store/db", "internal/store/outbox", "internal/sync", "internal/throttle",
-		"internal/updates", "internal/upkeep",
+		"internal/updates", "internal/upkeep", "internal/weekly",
 	},
 	// A module of its own, which packs what make dist has built.
 	"configs/packaging/tools": {},

@@ -59,5 +59,5 @@ func serveDemo(ctx context.Context, o cli.Options, environ []string, console cli
 func (a *app) program(world *demo.World) household.Program {
 	return household.Program{World: world, Accounts: a.accounts, Registry: a.registry, Connections: a.connections,
 		Syncer: a.server.Syncer, Deliveries: a.deliveries, Courier: a.server.Courier, Digests: a.digests,
-		Store: a.store}
+		Reports: a.server.Reports, Store: a.store}
 }

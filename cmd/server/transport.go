@@ -25,9 +25,7 @@ func (b basics) transport(base http.RoundTripper, alerts *alerts.Alerts) *transp
 		Log:   b.log, Told: b.counters.Attempt,
 		Uplink: transport.NewUplink(transport.UplinkOptions{
 			Changed: func(offline bool) { alerts.UplinkChanged(ctx, offline) }}),
-		Breakers: transport.NewBreakers(trips),
-		Paces:    transport.NewPaces(nil),
-		Turns:    turns.New(),
+		Breakers: transport.NewBreakers(trips), Paces: transport.NewPaces(nil), Turns: turns.New(),
 	}
 }
 

@@ -46,6 +46,7 @@ import (
 	syncer "reprise/internal/sync"
 	"reprise/internal/updates"
 	"reprise/internal/upkeep"
+	"reprise/internal/weekly"
 )
 
 // app is the whole program, wired.
@@ -122,9 +123,15 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	if err != nil {
 		return nil, err
 	}
+	art, err := art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"),
+		Hosts: services.PictureHosts, Most: int64(c.ArtMaxMiB) << 20})
+	if err != nil {
+		return nil, err
+	}
+	reports := weekly.New(weekly.Options{Store: db, Pictures: art, Reader: reader, Log: log})
 	courier := notify.NewCourier(notify.CourierOptions{Store: db, Sender: channels, Guard: guard, Notifier: notifier,
 		Bus: b.bus, Log: log, BaseURL: c.BaseURL, Name: delivery.ChannelName, Service: registry.DisplayName,
-		Reader: reader, Told: counters.Told, Named: named})
+		Reader: reader, Told: counters.Told, Named: named, Reporter: reports})
 	sending := deliveryOptions(c)
 	sending.Metrics, sending.Began = counters.Metrics, counters.Delivering
 	deliveries := delivery.New(delivery.Parts{Registry: registry, Store: db, Messenger: courier, Teller: notifier,
@@ -137,11 +144,6 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	digests := b.newDigests(services, guard)
 	asks := asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry, AppState: connections.AppState,
 		Log: log})
-	art, err := art.Open(art.Options{Dir: filepath.Join(c.DataDir, "art"),
-		Hosts: services.PictureHosts, Most: int64(c.ArtMaxMiB) << 20})
-	if err != nil {
-		return nil, err
-	}
 	enrichment := enrich.New(enrich.Config{Every: c.EnrichEvery, Services: services, Store: db, Guard: guard,
 		Pictures: art, Bus: b.bus, Log: log})
 	outside := transport.NewClient(&transport.Transport{Base: base, Agent: roundTripper.Agent, Log: log}) // no service
@@ -156,7 +158,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
 		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
-		Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup, Counters: counters.Metrics}
+		Reports: reports, Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup, Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services, Connections: connections,
 		Breakers: roundTripper.Breakers, Leads: func() bool { return apps.Holds(leases.OfLeader) }}
 	pages.Metrics = counters.Handler(now.States, log)
@@ -166,7 +168,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		connections: connections, watch: watch, deliveries: deliveries, digests: digests, server: pages,
 		updates: updates, mqtt: publisher, shared: shared,
 		run: append(slices.Clone(shared), removals.Run, digests.Run, enrichment.Run, asks.Run, updates.Run,
-			backups.Run, publisher.Run, recipes.New(db, log).Run,
+			backups.Run, publisher.Run, recipes.New(db, log).Run, reports.Run,
 			players.Watcher{Store: db, Notifier: notifier, Log: log}.Run)}, nil
 }
 

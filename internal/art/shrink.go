@@ -37,6 +37,27 @@ var shrinking sync.Mutex
 // Shrink decodes an uploaded picture and returns it as a JPEG of at most 640 pixels on its longer side, without
 // metadata. It returns ErrNoPicture for other data, and ErrTooLarge for more than MaxUpload bytes or 24 million pixels.
 func Shrink(picture []byte) ([]byte, error) {
+	return redraw(picture, func(size image.Point) (image.Rectangle, image.Point) {
+		from := image.Rectangle{Max: size}
+		if longest := max(size.X, size.Y); longest > longestSide {
+			size = image.Pt(max(1, size.X*longestSide/longest), max(1, size.Y*longestSide/longest))
+		}
+		return from, size
+	})
+}
+
+// Square returns the middle of a picture as a square JPEG with sides of so many pixels. It has Shrink's limits and
+// errors.
+func Square(picture []byte, side int) ([]byte, error) {
+	return redraw(picture, func(size image.Point) (image.Rectangle, image.Point) {
+		short := min(size.X, size.Y)
+		corner := size.Sub(image.Pt(short, short)).Div(2)
+		return image.Rectangle{Min: corner, Max: corner.Add(image.Pt(short, short))}, image.Pt(side, side)
+	})
+}
+
+// redraw decodes a picture, and returns the part of it and in the size that choose returns for its size.
+func redraw(picture []byte, choose func(image.Point) (image.Rectangle, image.Point)) ([]byte, error) {
 	if len(picture) > MaxUpload {
 		return nil, ErrTooLarge
 	}
@@ -56,14 +77,11 @@ func Shrink(picture []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoPicture, err)
 	}
-	size := full.Bounds().Size()
-	if longest := max(size.X, size.Y); longest > longestSide {
-		size = image.Pt(max(1, size.X*longestSide/longest), max(1, size.Y*longestSide/longest))
-	}
+	from, size := choose(full.Bounds().Size())
 	small := image.NewRGBA(image.Rectangle{Max: size})
 	// The background of transparent pixels.
 	draw.Draw(small, small.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
-	draw.CatmullRom.Scale(small, small.Bounds(), full, full.Bounds(), draw.Over, nil)
+	draw.CatmullRom.Scale(small, small.Bounds(), full, from.Add(full.Bounds().Min), draw.Over, nil)
 	var out bytes.Buffer
 	if err := jpeg.Encode(&out, small, &jpeg.Options{Quality: 85}); err != nil {
 		return nil, err

@@ -1,9 +1,11 @@
 package channels
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/mail"
 	"net/url"
 	"strconv"
@@ -21,8 +23,11 @@ import (
 
 const emailEndpoint = "SMTP"
 
+// Email is the name of the kind that sends mail, the only one that can carry a weekly report.
+const Email = "email"
+
 var email = Kind{
-	Name:     "email",
+	Name:     Email,
 	Label:    "E-mail",
 	Help:     words.New("channel.email.help"),
 	Sent:     words.New("channel.email.sent"),
@@ -170,6 +175,24 @@ func (c *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 	if m.Severity == notify.Error {
 		msg.SetImportance(gomail.ImportanceHigh)
 	}
-	msg.SetBodyString(gomail.TypeTextPlain, m.Text+"\n\n"+m.URL+"\n")
+	text := m.Text
+	if m.URL != "" {
+		text += "\n\n" + m.URL
+	}
+	msg.SetBodyString(gomail.TypeTextPlain, text+"\n")
+	if m.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	for _, p := range m.Pictures {
+		err := msg.EmbedReader(p.Name, bytes.NewReader(p.Data), gomail.WithFileContentID("<"+p.ID()+">"),
+			gomail.WithFileContentType(gomail.ContentType(p.Type)))
+		if err != nil {
+			return nil, fmt.Errorf("embed picture: %w", err)
+		}
+	}
+	if m.StopURL != "" {
+		// Not the header for one click: that would have to work for anybody who has the mail.
+		msg.SetGenHeader(gomail.HeaderListUnsubscribe, "<"+m.StopURL+">")
+	}
 	return msg, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"mime/multipart"
 	"mime/quotedprintable"
 	"net"
 	"net/http"
@@ -124,9 +125,8 @@ func (w *World) talk(ctx context.Context, conn net.Conn) {
 				text.WriteString(in.Text() + "\r\n")
 			}
 			if letter, err := mail.ReadMessage(strings.NewReader(text.String())); err == nil {
-				body, _ := io.ReadAll(quotedprintable.NewReader(letter.Body)) // as far as it can be read
 				title, _ := new(mime.WordDecoder).DecodeHeader(letter.Header.Get("Subject"))
-				m := Message{By: "mail", Title: title, Text: strings.TrimSpace(string(body)), At: w.opts.Now()}
+				m := Message{By: "mail", Title: title, Text: readLetter(letter), At: w.opts.Now()}
 				w.Mailbox.add(m)
 			}
 			say("250 taken")
@@ -136,5 +136,22 @@ func (w *World) talk(ctx context.Context, conn net.Conn) {
 		default:
 			say("250 ok")
 		}
+	}
+}
+
+// readLetter returns the text of a mail, as far as it can be read: of one with parts, the first text.
+func readLetter(letter *mail.Message) string {
+	body, kind := letter.Body, letter.Header.Get("Content-Type")
+	for {
+		media, about, err := mime.ParseMediaType(kind)
+		if err != nil || !strings.HasPrefix(media, "multipart/") {
+			text, _ := io.ReadAll(quotedprintable.NewReader(body))
+			return strings.TrimSpace(string(text))
+		}
+		part, err := multipart.NewReader(body, about["boundary"]).NextRawPart()
+		if err != nil {
+			return ""
+		}
+		body, kind = part, part.Header.Get("Content-Type")
 	}
 }

@@ -48,6 +48,8 @@ type LoveFilter struct {
 	Text  string       // in title or artist
 	At    ConnectionID // listed there
 	NotAt ConnectionID // not listed there
+	// Said at Since or later, and before Until; zero for no limit.
+	Since, Until time.Time
 }
 
 // LovedAt is how much of what a person loves a service has.

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -35,6 +36,8 @@ type Channel struct {
 	LastSentAt   time.Time
 	CreatedAt    time.Time
 	Waiting      int // messages
+	// Reported is the Monday, as a date in UTC, of the latest week whose report was due; zero where none is wanted.
+	Reported time.Time
 }
 
 // Wishes are what a person wants to receive by a channel, and when.
@@ -64,6 +67,14 @@ func (w Wishes) zone() *time.Location {
 		return time.Local
 	}
 	return zone
+}
+
+// ZoneFor returns the time zone of what a channel sends: that of its reader, who is in ctx, else its own.
+func (w Wishes) ZoneFor(ctx context.Context) *time.Location {
+	if zone := words.Zone(ctx); zone != nil {
+		return zone
+	}
+	return w.zone()
 }
 
 // quietUntil returns the end of the quiet hours that include now; zero if none do.
@@ -97,6 +108,7 @@ const (
 	Opened   Event = "opened"
 	Resolved Event = "resolved"
 	Digest   Event = "digest" // several things at once
+	Report   Event = "report" // the weekly report
 	Test     Event = "test"
 )
 
@@ -109,10 +121,13 @@ type Message struct {
 	Text       string
 	Connection library.ConnectionID // empty for those about no service
 	Category   string
-	URL        string // of the page that shows it; whole
+	URL        string // of the page that shows it; whole; empty for a report, whose text has it
 	CreatedAt  time.Time
 	ResolvedAt time.Time
 	Items      []Item // of a digest
+	HTML       string // the same as Text, for mail programs; empty for none
+	Pictures   []Picture
+	StopURL    string // of the page that ends such messages; whole; empty for those that nobody subscribes to
 }
 
 // Item is one of the entries of a digest.
@@ -140,7 +155,7 @@ type Waiting struct {
 	Title        words.Text
 	Message      words.Text
 	ActionURL    string
-	OpenedAt     time.Time
+	OpenedAt     time.Time // of a report, the Monday of its week, as a date in UTC
 	ResolvedAt   time.Time
 	CreatedAt    time.Time
 	CaughtUp     int        // listens that were read since it was resolved

@@ -46,11 +46,7 @@ func (c *post) writerTo(ctx context.Context, ch Channel) writer {
 	if c.opt.Reader != nil {
 		ctx = c.opt.Reader(ctx, ch.User)
 	}
-	zone := words.Zone(ctx)
-	if zone == nil {
-		zone = ch.zone()
-	}
-	return writer{post: c, language: words.From(ctx), now: time.Now().In(zone)}
+	return writer{post: c, language: words.From(ctx), now: time.Now().In(ch.ZoneFor(ctx))}
 }
 
 // say puts a text into the words of a message.

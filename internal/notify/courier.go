@@ -92,6 +92,8 @@ type CourierOptions struct {
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told  func(severity, channel, result string)
 	Named []Channel // of the settings, see Adopt
+	// Reporter writes the weekly reports. Nil where nobody can ask for them.
+	Reporter Reporter
 }
 
 // Courier tells people outside the browser. Safe for concurrent use; one Flush at a time per channel.
@@ -147,23 +149,30 @@ func (c *Courier) Flush(ctx context.Context, user, id int64, attempt int) (seen 
 		return 0, err
 	}
 	seen = all[len(all)-1].ID
-	now, later := all, ch.quietUntil(time.Now())
-	if !later.IsZero() {
-		now = nil
-		for _, w := range all {
-			if ch.ErrorsAtNight && w.Event == Opened && w.Severity == Error {
-				now = append(now, w)
-			}
+	later := ch.quietUntil(time.Now())
+	var now, reports []Waiting
+	for _, w := range all {
+		switch {
+		case later.IsZero() && w.underWay():
+		case !later.IsZero() && !(ch.ErrorsAtNight && w.Event == Opened && w.Severity == Error):
+		case w.Event == Report:
+			reports = append(reports, w)
+		default:
+			now = append(now, w)
 		}
 	}
 	if later.IsZero() {
 		later = time.Now().Add(lookEvery)
-		now = slices.DeleteFunc(slices.Clone(now), Waiting.underWay)
 	}
 	if err := c.send(ctx, ch, attempt, now); err != nil {
 		return seen, err
 	}
-	if len(now) < len(all) {
+	for _, w := range reports {
+		if err := c.sendReport(ctx, ch, attempt, w); err != nil {
+			return seen, err
+		}
+	}
+	if len(now)+len(reports) < len(all) {
 		return seen, waitUntil(later)
 	}
 	return seen, nil

@@ -15,7 +15,8 @@ var leaderless = map[string]map[string]bool{
 		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id
 		/connections/:id/runs /corrections /corrections/suspicious /deliveries
 		/export /help /help/:page /imports /invitation /invitation/:code /list/:file /listening /listening/years
-		/listening/years/:year /listens /listens/:id /listens/delete /listens/new /login /loved /loved/at/:id
+		/listening/years/:year /listening/weeks /listening/weeks/:week /listens /listens/:id /listens/delete
+		/listens/new /login /loved /loved/at/:id
 		/manifest.webmanifest /metrics /music/:kind/:id /music/:kind/:id/merge /music/:kind/:id/rename
 		/music/:kind/:id/split /notifications /now /offline /players /players/:id /players/:id/remove
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
@@ -44,7 +45,8 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/recipes
 		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
-		/api/v1/stats/top/:kind /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
+		/api/v1/stats/top/:kind /api/v1/stats/weeks/:week /api/v1/stats/years /api/v1/stats/years/:year
+		/api/v1/tokens /api/v1/tracks/:id
 	`),
 	http.MethodPost: routeSet(`
 		/corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep /imports

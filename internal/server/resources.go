@@ -39,6 +39,7 @@ import (
 	"reprise/internal/server/site"
 	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
+	"reprise/internal/server/weeks"
 	"reprise/internal/server/welcome"
 	"reprise/internal/server/years"
 )
@@ -70,6 +71,7 @@ type Store interface {
 	search.Store
 	songs.Store
 	tokens.Store
+	weeks.Store
 	years.Store
 	Ping(context.Context) error
 }
@@ -173,6 +175,8 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			music.New(k, c.Store, c.Enrichment, rows),
 			heard,
 			lookBack,
+			weeks.New(weeks.Options{Core: k, Store: c.Store, Rows: rows, Reports: c.Reports, Courier: c.Courier,
+				Digests: c.Digests}),
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),

@@ -47,6 +47,7 @@ import (
 	"reprise/internal/settings"
 	syncer "reprise/internal/sync"
 	"reprise/internal/throttle"
+	"reprise/internal/weekly"
 )
 
 // Config is what the server needs to know and to work with.
@@ -79,6 +80,7 @@ type Config struct {
 	Flow        *oauth.Flow
 	Notifier    *notify.Notifier
 	Courier     *notify.Courier
+	Reports     *weekly.Reports
 	PushKey     string // by which push services know this installation; public
 	Bus         *events.Bus
 	Breakers    Breakers

@@ -35,6 +35,7 @@ import (
 	"reprise/internal/store/playlists"
 	"reprise/internal/store/playrules"
 	"reprise/internal/store/recipes"
+	"reprise/internal/store/reports"
 	"reprise/internal/store/rules"
 	"reprise/internal/store/runs"
 	"reprise/internal/store/sendings"
@@ -59,6 +60,7 @@ type (
 	copiesStore      = copies.Store
 	serversStore     = servers.Store
 	noticesStore     = notices.Store
+	reportsStore     = reports.Store
 	playlistsStore   = playlists.Store
 	intakeStore      = intake.Store
 	correctionsStore = corrections.Store
@@ -91,6 +93,7 @@ type Store struct {
 	*copiesStore
 	*serversStore
 	*noticesStore
+	*reportsStore
 	*playlistsStore
 	*intakeStore
 	*correctionsStore
@@ -181,6 +184,7 @@ func parts(d *db.DB) *Store {
 	s.deletionsStore = deletions.New(d, s.listensStore, s.outboxStore)
 	s.copiesStore = copies.New(d, s.outboxStore)
 	s.noticesStore = notices.New(d, s.outboxStore)
+	s.reportsStore = reports.New(d, s.noticesStore)
 	s.serversStore = servers.New(d)
 	s.playlistsStore = playlists.New(d, s.copiesStore)
 	s.intakeStore = intake.New(d, s.catalogueStore, s.outboxStore)

@@ -148,6 +148,15 @@ func (l *Language) Month(t time.Time) string {
 	return l.sentence("date.month", map[string]any{"Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())})
 }
 
+// Week returns the seven days from a date on in words: "16–22 November 2026".
+func (l *Language) Week(from time.Time) string {
+	to := from.AddDate(0, 0, 6)
+	if from.Month() == to.Month() {
+		return l.sentence("date.week_in_month", map[string]any{"From": l.DayOfMonth(from), "To": l.Day(to)})
+	}
+	return l.sentence("date.week", map[string]any{"From": l.Day(from), "To": l.Day(to)})
+}
+
 // DayOfMonth returns the day of a time in its month, as dates have it: in French the first is "1er".
 func (l *Language) DayOfMonth(t time.Time) string {
 	if t.Day() == 1 {
@@ -166,6 +175,11 @@ func (l *Language) ShortMonth(t time.Time) string {
 // Weekday returns a day of the week in words: "Saturday".
 func (l *Language) Weekday(d time.Weekday) string {
 	return l.sentence("date.w"+strconv.Itoa(int(d)), nil)
+}
+
+// ShortWeekday returns a day of the week, as short as possible: "Sat".
+func (l *Language) ShortWeekday(d time.Weekday) string {
+	return l.sentence("date.d"+strconv.Itoa(int(d)), nil)
 }
 
 // DayOf returns the day of a time as a heading: "Today", "Yesterday", "Saturday 21 November", with its year if that is

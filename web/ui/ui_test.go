@@ -96,7 +96,8 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	root, seen := os.DirFS("../.."), 0
 	require.NoError(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".templ") {
+		// A mail is no page: no policy holds for it, and mail programs read styles nowhere else.
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".templ") || d.Name() == "mail.templ" {
 			return err
 		}
 		seen++

@@ -25,6 +25,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	syncer "reprise/internal/sync"
+	"reprise/internal/weekly"
 )
 
 // DigestEvery is how often the demo writes a digest.
@@ -40,6 +41,7 @@ type Program struct {
 	Deliveries  *delivery.Deliveries
 	Courier     *notify.Courier
 	Digests     *digest.Runner
+	Reports     *weekly.Reports
 	Store       *store.Store
 }
 
@@ -141,9 +143,13 @@ func (p Program) addChannels(ctx context.Context, alice int64) error {
 		{"Alice's program", p.World.Mailbox.WebhookURL},
 	} {
 		kind, url, err := channels.Parse(place.url, "")
+		var ch notify.Channel
 		if err == nil {
-			_, err = p.Courier.Add(ctx, notify.Channel{User: alice, Kind: kind, Name: place.name,
+			ch, err = p.Courier.Add(ctx, notify.Channel{User: alice, Kind: kind, Name: place.name,
 				URL: resilience.Secret(url), Wishes: notify.DefaultWishes()})
+		}
+		if err == nil && kind == channels.Email {
+			err = p.Reports.Switch(ctx, alice, ch.ID, true)
 		}
 		if err != nil {
 			return fmt.Errorf("set up %s: %w", place.name, err)

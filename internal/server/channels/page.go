@@ -110,6 +110,9 @@ func facts(ctx context.Context, ch notify.Channel, v Channel) []string {
 		}
 		all = append(all, id.T(ctx))
 	}
+	if !ch.Reported.IsZero() {
+		all = append(all, words.T(ctx, "week.mail.gets"))
+	}
 	if ch.LastSentAt.IsZero() {
 		all = append(all, words.T(ctx, "channels.nothing_sent"))
 	} else {

@@ -22,6 +22,7 @@ type Channel struct {
 	QuietTo       *string        `json:"quiet_to" required:"false"`
 	Zone          string         `json:"zone" required:"false" doc:"IANA name of the time zone of the quiet hours; empty: that of the server."`
 	ErrorsAtNight bool           `json:"errors_at_night" required:"false" doc:"Send errors in quiet hours too."`
+	WeeklyReport  bool           `json:"weekly_report" doc:"The weekly report is sent there."`
 	State         string         `json:"state" enum:"working,failing,stopped"` // working, failing or stopped
 	Category      *string        `json:"category"`
 	Message       string         `json:"message" doc:"Why it fails, in words."`
@@ -35,7 +36,7 @@ func viewChannel(ctx context.Context, c notify.Channel) Channel {
 	v := Channel{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Name: c.Name,
 		Address: channels.Shown(c.Kind, string(c.URL)).T(ctx), FromSettings: c.FromSettings, Severity: string(c.Least),
 		QuietFrom: clockTime(c.QuietFrom), QuietTo: clockTime(c.QuietTo), Zone: c.Zone,
-		ErrorsAtNight: c.ErrorsAtNight, State: "working",
+		ErrorsAtNight: c.ErrorsAtNight, WeeklyReport: !c.Reported.IsZero(), State: "working",
 		Category: core.Text(c.Category),
 		Message:  c.Reason.T(ctx), Since: core.Moment(c.FailingSince), Waiting: c.Waiting,
 		LastSentAt: core.Moment(c.LastSentAt), CreatedAt: core.Stamp(c.CreatedAt)}

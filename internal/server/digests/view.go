@@ -75,11 +75,7 @@ func WeekName(l *words.Language, monday string) string {
 	if err != nil {
 		return monday
 	}
-	to := from.AddDate(0, 0, 6)
-	if from.Month() == to.Month() {
-		return words.New("digest.week_in_month", "From", l.DayOfMonth(from), "To", words.Day(to)).In(l)
-	}
-	return words.New("digest.week", "From", words.Day(from), "To", words.Day(to)).In(l)
+	return l.Week(from)
 }
 
 // marks holds the states of digests as pages show them.

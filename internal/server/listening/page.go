@@ -26,9 +26,9 @@ type pageView struct {
 	Sharing       sharing
 	Spans         []ui.Chip
 	When          string
-	Review        string // the address of the year in review; empty on the page of somebody else
-	Before, After string // addresses
-	From, To      string // dates, of the form for any span
+	Review        ui.Named // a page for looking back; without an address on the page of somebody else
+	Before, After string   // addresses
+	From, To      string   // dates, of the form for any span
 	Hidden        []ui.Hidden
 	Filters       []filter
 	Figures       []figure
@@ -147,7 +147,7 @@ func (h *Handler) page(c echo.Context) error {
 
 // view puts an answer into words and numbers, its lists apart.
 func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) pageView {
-	v := pageView{Title: a.title(ctx), When: a.when(ctx), Filters: a.filters(ctx, names), Review: a.review()}
+	v := pageView{Title: a.title(ctx), When: a.when(ctx), Filters: a.filters(ctx, names), Review: a.review(ctx)}
 	for _, s := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
 		at := a.at
 		if a.Span.Name == listening.Any {
@@ -252,15 +252,18 @@ func (a *asked) unfiltered() string {
 	return a.bare("")
 }
 
-// review returns the address of the year in review; others have none for it.
-func (a *asked) review() string {
+// review returns the page for looking back on the week, or else the year; others have none for it.
+func (a *asked) review(ctx context.Context) ui.Named {
+	year := ui.Named{Text: words.T(ctx, "year.review"), URL: "/listening/years"}
 	switch {
 	case a.other:
-		return ""
+		return ui.Named{}
+	case a.Span.Name == listening.Week:
+		return ui.Named{Text: words.T(ctx, "week.review"), URL: "/listening/weeks/" + a.Span.From.Format(time.DateOnly)}
 	case a.Span.Name == listening.Year:
-		return "/listening/years/" + strconv.Itoa(a.Span.From.Year())
+		year.URL += "/" + strconv.Itoa(a.Span.From.Year())
 	}
-	return "/listening/years"
+	return year
 }
 
 // filters returns the filters that are set.

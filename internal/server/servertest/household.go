@@ -44,6 +44,7 @@ import (
 	"reprise/internal/store/outbox"
 	"reprise/internal/storetest"
 	syncer "reprise/internal/sync"
+	"reprise/internal/weekly"
 )
 
 // Household is a server with one person, over a real database and engine, in a bubble of fake time.
@@ -111,7 +112,8 @@ func New(t testing.TB, opt delivery.Options) *Household {
 		Name: delivery.ChannelName})
 	connections := syncer.NewConnections(guard, pull, carried, db, bus)
 	h.Gone = removal.New(db, bus, log, connections, courier, carried)
-	h.Config = server.Config{Accounts: people, Courier: courier, Removals: h.Gone,
+	reports := weekly.New(weekly.Options{Store: db, Reader: accounts.ReaderIn(db), Log: log})
+	h.Config = server.Config{Accounts: people, Reports: reports, Courier: courier, Removals: h.Gone,
 		Asks: asks.New(asks.Options{Store: db, Notifier: notifier, Registry: registry,
 			AppState: connections.AppState, Log: log}),
 		Reach: server.Reach{BaseURL: "http://127.0.0.1:8420"}, OwnNames: []string{"example.com"},

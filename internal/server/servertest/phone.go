@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"reprise/internal/accounts"
 	"reprise/internal/channels"
 	"reprise/internal/delivery"
 	"reprise/internal/notify"
@@ -75,6 +76,7 @@ func (h *Household) Tells() {
 	h.Config.Courier = notify.NewCourier(notify.CourierOptions{Store: h.DB,
 		Sender: channels.New(channels.Config{Client: client}), Guard: guard, Notifier: h.Notifier, Bus: h.Bus,
 		Log: slog.New(slog.DiscardHandler), BaseURL: "http://127.0.0.1:8420", Name: delivery.ChannelName,
+		Reporter: h.Config.Reports, Reader: accounts.ReaderIn(h.DB),
 		Service: func(s string) string { return s }})
 	h.Restart()
 }

@@ -1,111 +1,16 @@
 package years
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
-	"image"
-	_ "image/gif" // formats of cached pictures
-	_ "image/jpeg"
-	_ "image/png"
-	"io/fs"
-	"mime"
-	"net/http"
-	"path"
-	"slices"
-	"sync"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
-	_ "golang.org/x/image/webp"
 
-	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/server/reviews"
 	"reprise/internal/words"
 )
-
-// Limits of the cards.
-const (
-	mostCards  = 16       // in the cache
-	mostPixels = 16 << 20 // of a cover
-)
-
-// cards draws one card at a time, and caches the latest. It is safe for concurrent use.
-type cards struct {
-	drawing chan struct{} // has an element while a card is drawn
-
-	mu   sync.Mutex
-	kept map[string][]byte // by tag
-	tags []string          // the oldest first
-}
-
-func newCards() *cards { return &cards{drawing: make(chan struct{}, 1), kept: map[string][]byte{}} }
-
-// get returns the card with a tag from the cache, or calls make and caches the result.
-func (c *cards) get(ctx context.Context, tag string, make func() ([]byte, error)) ([]byte, error) {
-	find := func() []byte {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.kept[tag]
-	}
-	if b := find(); b != nil {
-		return b, nil
-	}
-	select {
-	case c.drawing <- struct{}{}:
-		defer func() { <-c.drawing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if b := find(); b != nil { // somebody else has just drawn it
-		return b, nil
-	}
-	b, err := make()
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.tags) == mostCards {
-		delete(c.kept, c.tags[0])
-		c.tags = slices.Delete(c.tags, 0, 1)
-	}
-	c.kept[tag], c.tags = b, append(c.tags, tag)
-	return b, nil
-}
-
-// drawnAs is the version of the drawing code. Change it with the code, so that browsers do not show cards from their
-// cache.
-const drawnAs = "1"
-
-// tagOf returns the ETag of a card.
-func tagOf(c content, ending string) (string, error) {
-	b, err := json.Marshal(c)
-	sum := sha256.Sum256(append(b, drawnAs+ending...))
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, err
-}
-
-// lookOf returns the look that a request asks for.
-func lookOf(c echo.Context) (as look, err error) {
-	as = look{Theme: "light", Shape: "wide"}
-	for _, one := range []struct {
-		name  string
-		value *string
-		known []string
-	}{{"theme", &as.Theme, []string{"light", "dark"}}, {"shape", &as.Shape, []string{"wide", "square"}}} {
-		if text := c.QueryParam(one.name); text != "" {
-			if !slices.Contains(one.known, text) {
-				return as, core.BadRequest(words.New("problem.year.title"),
-					words.New("problem.year.look", "Name", one.name, "First", one.known[0],
-						"Second", one.known[1]))
-			}
-			*one.value = text
-		}
-	}
-	return as, nil
-}
 
 type yearCardSVGRequest struct {
 	core.CardQuery
@@ -125,89 +30,52 @@ func (h *Handler) cardAPI(c echo.Context, _ *yearCardSVGRequest) (out core.Sent[
 	return out, h.sendCard(c, s, show)
 }
 
-// sendCard sends a card with parts of a year. Browsers may cache it, but check each time whether it is still the same.
+// sendCard sends a card with parts of a year.
 func (h *Handler) sendCard(c echo.Context, s story, show shown) error {
-	as, err := lookOf(c)
+	as, err := reviews.LookOf(c)
 	if err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
-	said := s.contentOf(ctx, show, as)
-	if err := h.picture(ctx, said.Prizes); err != nil {
+	v := s.view(ctx, show, false)
+	if err := h.picture(ctx, v.Prizes); err != nil {
 		return err
 	}
-	ending := path.Ext(c.Path())
-	tag, err := tagOf(said, ending)
-	if err != nil {
-		return err
-	}
-	header := c.Response().Header()
-	header.Set("ETag", tag)
-	header.Set("Cache-Control", "private, no-cache")
-	header.Add("Vary", "Accept-Language")
-	if c.Request().Header.Get("If-None-Match") == tag {
-		return c.NoContent(http.StatusNotModified)
-	}
-	b, err := h.cards.get(ctx, tag, func() ([]byte, error) {
-		drawn := said.draw(h.images(said.Prizes))
-		if ending == ".png" {
-			return drawn.PNG()
-		}
-		return drawn.SVG()
-	})
-	if err != nil {
-		return err
-	}
-	kind := "image/png"
-	if ending == ".svg" {
-		kind = "image/svg+xml"
-		header.Set("Content-Security-Policy", "default-src 'none'; img-src data:; frame-ancestors 'none'")
-	}
-	header.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment",
-		map[string]string{"filename": "reprise-" + said.Year + ending}))
-	return c.Blob(http.StatusOK, kind, b)
+	return h.cards.Send(c, s.content(ctx, v, show, as))
 }
 
-// picture finds the pictures of the prizes.
-func (h *Handler) picture(ctx context.Context, prizes []prize) error {
-	tracks := core.ViewAll(prizes, func(p prize) library.Track { return musicOf(p.Entity) })
-	links, err := h.rows.Links(ctx, tracks...)
-	for i := range links {
-		prizes[i].Picture = links[i].Picture
-	}
-	return err
+// contentOf returns the content of a card with parts of a year, without pictures.
+func (s *story) contentOf(ctx context.Context, parts shown, as reviews.Look) reviews.Content {
+	return s.content(ctx, s.view(ctx, parts, false), parts, as)
 }
 
-// images reads pictures, without those that cannot be read or are too large.
-func (h *Handler) images(prizes []prize) map[string]image.Image {
-	all := map[string]image.Image{}
-	for _, p := range prizes {
-		if p.Picture == "" || all[p.Picture] != nil {
-			continue
-		}
-		b, err := h.rows.Picture(p.Picture)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				h.core.Log.Error("a picture for a card cannot be read", "err", err)
-			}
-			continue
-		}
-		if m := decode(b); m != nil {
-			all[p.Picture] = m
-		}
-	}
-	return all
-}
+// titleSize is the size of the year on a card, in pixels.
+const titleSize = 120
 
-// decode decodes a picture; nil if it is broken or too large.
-func decode(b []byte) image.Image {
-	about, _, err := image.DecodeConfig(bytes.NewReader(b))
-	if err != nil || about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height {
-		return nil
+// content returns the content of a card with parts of a year, described by v.
+func (s *story) content(ctx context.Context, v yearView, parts shown, as reviews.Look) reviews.Content {
+	year := strconv.Itoa(s.year)
+	c := reviews.Content{Look: as, Name: year, Title: year, Size: titleSize, Slots: 12,
+		Other: words.T(ctx, "year.card.unwritten")}
+	for _, m := range v.Months {
+		c.Bars = append(c.Bars, reviews.Column{Label: m.Short, Part: m.Part})
 	}
-	m, _, err := image.Decode(bytes.NewReader(b))
-	if err != nil {
-		return nil
+	if s.UnderWay() {
+		c.SoFar = words.T(ctx, "year.card.so_far")
 	}
-	return m
+	about := []string{v.Title + "."}
+	if parts[numbers] && s.Found.Totals.Listens > 0 {
+		c.Figures = reviews.Figures(ctx, &s.Review)
+		about = append(about, v.Lead[0])
+	}
+	for _, p := range v.Prizes {
+		prize := reviews.Prize{Label: p.Label, Name: p.Name, By: p.By, Note: p.Note, Picture: p.Picture}
+		c.Prizes = append(c.Prizes, prize)
+		about = append(about, prize.About(ctx))
+	}
+	if v.Empty != "" {
+		about = append(about, v.Empty)
+	}
+	c.About = strings.Join(about, " ")
+	return c
 }

@@ -14,6 +14,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/server/reviews"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -68,7 +69,7 @@ func (h *Handler) showOpen(c echo.Context, s story, show shown, card cardView, p
 	v := s.view(ctx, show, false)
 	v.Prizes = v.unlisted() // lists already start with the others
 	v.Card = card
-	v.Card.Alt = s.contentOf(ctx, show, look{}).About
+	v.Card.Alt = s.contentOf(ctx, show, reviews.Look{}).About
 	meta := []ui.Meta{{Name: "og:title", Content: v.Title}, {Name: "og:type", Content: "website"},
 		{Name: "og:description", Content: v.Card.Alt}}
 	if preview != "" {

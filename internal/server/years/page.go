@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/library"
-	"reprise/internal/listening"
 	"reprise/internal/server/core"
+	"reprise/internal/server/reviews"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -64,7 +64,7 @@ func (h *Handler) page(c echo.Context) error {
 		return err
 	}
 	v.Card = cardOf(s.year, everything())
-	v.Card.Alt, v.Card.Theme = s.contentOf(ctx, everything(), look{}).About, core.UserOf(c).Theme
+	v.Card.Alt, v.Card.Theme = s.contentOf(ctx, everything(), reviews.Look{}).About, core.UserOf(c).Theme
 	if v.Share, err = h.shared(c, s.year); err != nil {
 		return err
 	}
@@ -90,61 +90,39 @@ func (h *Handler) storyPage(c echo.Context) error {
 
 // pictures fills in the pictures of the rows and the prizes.
 func (h *Handler) pictures(ctx context.Context, v *yearView) error {
-	var tracks []library.Track
-	for _, list := range v.Lists {
-		for _, r := range list.Rows {
-			tracks = append(tracks, musicOf(r.Entity))
-		}
+	lists := make([][]reviews.Row, len(v.Lists))
+	for i, list := range v.Lists {
+		lists[i] = list.Rows
 	}
-	links, err := h.rows.Links(ctx, tracks...)
-	if err != nil {
+	if err := reviews.Picture(ctx, h.rows, lists...); err != nil {
 		return err
 	}
-	first, i := map[string]string{}, 0
-	for _, list := range v.Lists {
-		for n := range list.Rows {
-			list.Rows[n].Picture = links[i].Picture
-			if n == 0 {
-				first[list.ID] = links[i].Picture
-			}
-			i++
-		}
-	}
-	for n, p := range v.Prizes {
-		picture, listed := first[p.Kind+"s"]
-		if !listed { // its kind has only one
-			alone, err := h.rows.Links(ctx, musicOf(p.Entity))
-			if err != nil {
-				return err
-			}
-			picture = alone[0].Picture
-		}
-		v.Prizes[n].Picture = picture
-	}
-	return nil
+	return h.picture(ctx, v.Prizes)
 }
 
-// musicOf returns a track by which the picture of an artist, an album or a track is found.
-func musicOf(e library.Entity) library.Track {
-	if e.Kind == library.KindAlbum {
-		return library.Track{Artist: e.Artist, Album: e.Title}
+// picture fills in the pictures of the prizes.
+func (h *Handler) picture(ctx context.Context, prizes []prize) error {
+	rows := core.ViewAll(prizes, func(p prize) reviews.Row { return p.Row })
+	err := reviews.Picture(ctx, h.rows, rows)
+	for i, r := range rows {
+		prizes[i].Picture = r.Picture
 	}
-	return library.Track{Artist: e.Artist, Album: e.Album}
+	return err
 }
 
 // sources returns how much of the year each source reported; nothing if there is only one.
 func (h *Handler) sources(c echo.Context, s story) (all []sourceView, err error) {
 	ctx := c.Request().Context()
-	if len(s.found.Sources) < 2 {
+	if len(s.Found.Sources) < 2 {
 		return nil, nil
 	}
 	label, err := h.core.Labels(ctx, core.UserOf(c).ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range s.found.Sources {
+	for _, one := range s.Found.Sources {
 		all = append(all, sourceView{label(one.Connection), words.T(ctx, "year.reported", "Count", one.Listens,
-			"Percent", one.Listens*100/s.found.Totals.Listens, "Only", words.From(ctx).Number(one.Only))})
+			"Percent", one.Listens*100/s.Found.Totals.Listens, "Only", words.From(ctx).Number(one.Only))})
 	}
 	return all, nil
 }
@@ -181,32 +159,10 @@ func (h *Handler) list(c echo.Context) error {
 	}
 	rows := core.ViewAll(all, func(y counted) ui.Item {
 		return ui.Item{Title: ui.Named{Text: strconv.Itoa(y.Year), URL: pageOf(y.Year)},
-			Aside: bar(words.From(ctx).Number(y.Listens), words.T(ctx, "listening.count", "Count", y.Listens),
+			Aside: reviews.Bar(words.From(ctx).Number(y.Listens), words.T(ctx, "listening.count", "Count", y.Listens),
 				y.Listens*100/highest)}
 	})
 	return h.core.Show(c, http.StatusOK, words.T(ctx, "year.years"), yearsPage(rows))
-}
-
-// items returns rows of a list for the page.
-func (v listView) items(pictured bool) []ui.Item {
-	return core.ViewAll(v.Rows, func(r rowView) ui.Item {
-		i := ui.Item{Title: ui.Named{Text: r.Name, URL: r.URL}, Note: r.Note, Aside: bar(r.N, r.Said, r.Part)}
-		if r.By != "" {
-			i.By = []ui.Named{{Text: r.By}}
-		}
-		if pictured {
-			i.Picture = &ui.Picture{URL: artOf(r.Picture), Portrait: r.Entity.Kind == library.KindArtist}
-		}
-		return i
-	})
-}
-
-// artOf returns the address of a picture; empty for none.
-func artOf(picture string) string {
-	if picture == "" {
-		return ""
-	}
-	return "/art/" + picture
 }
 
 // monthBars returns the chart of the months, each named with its top artist.
@@ -220,22 +176,4 @@ func monthBars(ctx context.Context, all []monthView) ui.Bars {
 		b.All, b.Axis = append(b.All, c), append(b.Axis, m.Short)
 	}
 	return b
-}
-
-// YearRow is an artist, an album or a track in the API.
-type YearRow struct {
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	Artist  string `json:"artist"`
-	Listens int    `json:"listens"`
-	Seconds int64  `json:"seconds"`
-}
-
-func (s *story) json(r listening.Row) YearRow {
-	e := s.names[r.ID]
-	v := YearRow{strconv.FormatUint(uint64(r.ID), 10), e.Title, e.Artist, r.Listens, int64(r.Time.Seconds())}
-	if e.Kind == library.KindArtist {
-		v.Name = e.Artist
-	}
-	return v
 }

@@ -14,16 +14,16 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
+	"reprise/internal/review"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
+	"reprise/internal/server/reviews"
 	"reprise/internal/words"
 )
 
 // Store is the part of the store that this package uses.
 type Store interface {
-	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
-	Meanings(context.Context) (*listening.Music, error)
-	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
+	review.Store
 	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
 	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
 	KeepShare(ctx context.Context, l library.Share) error
@@ -35,12 +35,12 @@ type Handler struct {
 	core  *core.Core
 	store Store
 	rows  *music.Rows
-	cards *cards
+	cards *reviews.Desk
 }
 
 // New returns a Handler.
 func New(k *core.Core, store Store, rows *music.Rows) *Handler {
-	return &Handler{core: k, store: store, rows: rows, cards: newCards()}
+	return &Handler{core: k, store: store, rows: rows, cards: reviews.NewDesk(k, rows)}
 }
 
 // Pages adds the routes of the pages.
@@ -102,11 +102,8 @@ func (h *Handler) API(a *core.API) {
 
 // story is a year of a person, counted.
 type story struct {
-	year  int
-	now   time.Time // in the zone that the days of the year belong to
-	span  listening.Span
-	found listening.Answer
-	names map[uint32]library.Entity
+	review.Review
+	year int
 }
 
 // yearOf returns the year in the address of a request.
@@ -119,33 +116,14 @@ func yearOf(c echo.Context, now time.Time) (int, error) {
 	return year, nil
 }
 
-// most is the length of the lists.
-const most = 5
-
 // story counts a year of a person.
 func (h *Handler) story(ctx context.Context, user int64, year int, now time.Time) (s story, err error) {
-	s = story{year: year, now: now}
-	if s.span, err = listening.NewSpan(listening.Year, time.Date(year, 1, 1, 0, 0, 0, 0, now.Location())); err != nil {
-		return s, err
-	}
-	s.found, err = h.count(ctx, user, listening.Question{Span: s.span, Now: now, Most: most, Lead: true})
+	span, err := listening.NewSpan(listening.Year, time.Date(year, 1, 1, 0, 0, 0, 0, now.Location()))
 	if err != nil {
 		return s, err
 	}
-	var ids []uint32
-	for _, rows := range [][]listening.Row{s.found.Artists, s.found.Albums, s.found.Tracks, s.found.Stayed,
-		s.found.Back} {
-		for _, r := range rows {
-			ids = append(ids, r.ID)
-		}
-	}
-	for _, p := range s.found.Over {
-		ids = append(ids, p.Lead.ID)
-	}
-	slices.Sort(ids)
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id uint32) bool { return id == 0 })
-	s.names, err = h.store.Entities(ctx, ids)
-	return s, err
+	r, err := review.Count(ctx, h.store, user, span, now, true)
+	return story{r, year}, err
 }
 
 // count answers a question about the listens of a user.
@@ -170,9 +148,6 @@ func (h *Handler) requested(c echo.Context) (story, error) {
 	}
 	return h.story(c.Request().Context(), core.UserOf(c).ID, year, now)
 }
-
-// underWay reports whether the year has not ended.
-func (s *story) underWay() bool { return s.now.Before(s.span.To) }
 
 // counted is a year and its number of listens.
 type counted struct{ Year, Listens int }

@@ -86,6 +86,14 @@ func (s *Store) Loves(ctx context.Context, f library.LoveFilter, offset, limit i
 		args = append(args, f.NotAt)
 		where += " AND NOT " + listed + "$" + strconv.Itoa(len(args)) + ")"
 	}
+	if !f.Since.IsZero() {
+		args = append(args, db.Millis(f.Since))
+		where += " AND said_at >= $" + strconv.Itoa(len(args))
+	}
+	if !f.Until.IsZero() {
+		args = append(args, db.Millis(f.Until))
+		where += " AND said_at < $" + strconv.Itoa(len(args))
+	}
 	const order = " ORDER BY said_at DESC, match_key"
 	if text := music.Normal(f.Text); text != "" {
 		all, err := db.List(ctx, s.db.Reader, scan, selectLove+where+order, args...)

@@ -28,22 +28,22 @@ const waitingMessages = `(SELECT count(*) FROM messages m
 
 // SelectChannel selects channels for [Store.ScanChannel]; a condition follows.
 const SelectChannel = `SELECT id, user_id, kind, name, url, setting <> '', least, quiet_from, quiet_to, zone,
-	errors_at_night, version, stopped_at, category, reason, failures, failing_since, last_sent_at, created_at,
+	errors_at_night, version, stopped_at, category, reason, failures, failing_since, last_sent_at, created_at, reported,
 	` + waitingMessages + `
 	FROM channels `
 
 // ScanChannel reads a row of [SelectChannel], and opens its URL.
 func (s *Store) ScanChannel(r db.Scanner) (c notify.Channel, err error) {
-	var stopped, failing, sent, created int64
+	var stopped, failing, sent, created, reported int64
 	var sealed string
 	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Name, &sealed, &c.FromSettings, &c.Least, &c.QuietFrom, &c.QuietTo,
 		&c.Zone, &c.ErrorsAtNight, &c.Version, &stopped, &c.Category, &c.Reason, &c.Failures, &failing, &sent,
-		&created, &c.Waiting)
+		&created, &reported, &c.Waiting)
 	if err != nil {
 		return c, err
 	}
 	c.StoppedAt, c.FailingSince = db.Instant(stopped), db.Instant(failing)
-	c.LastSentAt, c.CreatedAt = db.Instant(sent), db.Instant(created)
+	c.LastSentAt, c.CreatedAt, c.Reported = db.Instant(sent), db.Instant(created), db.Instant(reported)
 	plain, err := s.db.Key.Open(sealed, channelPlace(c.ID))
 	c.URL = resilience.Secret(plain)
 	return c, err

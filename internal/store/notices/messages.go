@@ -27,7 +27,7 @@ func (s *Store) enqueueMessages(ctx context.Context, tx *sql.Tx, n notify.Notifi
 	all, err := db.List(ctx, tx, scan, "SELECT id, least FROM channels WHERE user_id = $1 ORDER BY id", n.User)
 	for _, c := range all {
 		if err == nil && n.Severity.AtLeast(c.least) && n.Cause != notify.ChannelCause(c.id) {
-			err = s.enqueueMessage(ctx, tx, c.id, n, notify.Opened)
+			err = s.EnqueueMessage(ctx, tx, c.id, n, notify.Opened)
 		}
 	}
 	return err
@@ -102,10 +102,12 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, n notify.Notification, t
 	if n.Connection != "" {
 		n.Action.URL = "/connections/" + string(n.Connection)
 	}
-	return s.enqueueMessage(ctx, tx, t.channel, n, notify.Resolved)
+	return s.EnqueueMessage(ctx, tx, t.channel, n, notify.Resolved)
 }
 
-func (s *Store) enqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification,
+// EnqueueMessage enqueues a message about a notification for a channel, unless it was before. A notification without an
+// id stands for something else that the event names, and its time tells one of those from another.
+func (s *Store) EnqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification,
 	event notify.Event) error {
 	id, err := db.NextIDs(ctx, tx, "messages", 1)
 	if err != nil {

@@ -593,7 +593,9 @@ CREATE TABLE channels (
     failures        INTEGER NOT NULL DEFAULT 0, -- in a row
     failing_since   BIGINT NOT NULL DEFAULT 0,
     last_sent_at    BIGINT NOT NULL DEFAULT 0,
-    created_at      BIGINT NOT NULL
+    created_at      BIGINT NOT NULL,
+    -- the Monday, as a date in UTC, of the latest week whose report was due; 0 where none is wanted
+    reported        BIGINT NOT NULL DEFAULT 0
 );
 CREATE INDEX channels_owner ON channels (user_id, id);
 
@@ -602,8 +604,8 @@ CREATE TABLE messages (
     id              INTEGER PRIMARY KEY,
     channel_id      INTEGER NOT NULL REFERENCES channels (id) ON DELETE CASCADE,
     notification_id INTEGER NOT NULL,
-    opened_at       BIGINT NOT NULL, -- which opening of it
-    event           TEXT NOT NULL, -- opened or resolved
+    opened_at       BIGINT NOT NULL, -- which opening of it; of a report, the Monday of its week
+    event           TEXT NOT NULL, -- opened, resolved, or report, which is about no notification
     severity        TEXT NOT NULL,
     connection      TEXT NOT NULL,
     cause           TEXT NOT NULL,

@@ -1,19 +1,18 @@
-package years
+package reviews
 
 import (
 	"cmp"
 	"context"
 	"image"
 	"image/color"
-	"strconv"
-	"strings"
 
 	"reprise/internal/card"
+	"reprise/internal/review"
 	"reprise/internal/words"
 )
 
-// look is the look of a card.
-type look struct {
+// Look is the look of a card.
+type Look struct {
 	Theme string // light or dark
 	Shape string // wide or square
 }
@@ -30,80 +29,84 @@ func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
 }
 
-// content is the content of a card.
-type content struct {
-	Look    look
-	Year    string
+// Content is what a card shows.
+type Content struct {
+	Look    Look
+	Name    string // in the name of the downloaded file
+	Title   string // in large letters
+	Size    int    // of the title, in pixels
 	About   string // a sentence for people who cannot see it
-	SoFar   string
-	Figures []figure
-	Prizes  []prize
-	Months  []monthView
+	SoFar   string // beside the title, or below one that is small; empty for nothing
+	Figures []Figure
+	Prizes  []Prize
+	Bars    []Column
+	Slots   int    // how many bars there is room for
 	Other   string // substitute for names that cannot be drawn
 }
 
-// figure is a number and what it counts.
-type figure struct{ N, Label string }
+// Figure is a number and what it counts.
+type Figure struct{ N, Label string }
 
-// contentOf returns the content of a card with parts of a year.
-func (s *story) contentOf(ctx context.Context, parts shown, as look) content {
-	v := s.view(ctx, parts, false)
-	c := content{Look: as, Year: strconv.Itoa(s.year), Prizes: v.Prizes, Months: v.Months,
-		Other: words.T(ctx, "year.card.unwritten")}
-	if s.underWay() {
-		c.SoFar = words.T(ctx, "year.card.so_far")
+// Prize is an artist, an album or a track that was heard most.
+type Prize struct {
+	Label, Name string
+	By          string // empty for an artist
+	Note        string // how much
+	Picture     string // the name of its file; empty for none
+}
+
+// About describes a prize in a sentence.
+func (p Prize) About(ctx context.Context) string {
+	name := p.Name
+	if p.By != "" {
+		name = words.T(ctx, "year.card.by", "Name", p.Name, "Artist", p.By)
 	}
-	about := []string{v.Title + "."}
-	if parts[numbers] && s.found.Totals.Listens > 0 {
-		l, t := words.From(ctx), s.found.Totals
-		n, unit := s.hours(ctx)
-		c.Figures = []figure{{l.Number(n), unit},
-			{l.Number(t.Listens), words.T(ctx, "listening.listens", "Count", t.Listens)},
-			{l.Number(t.Artists), words.T(ctx, "listening.artists", "Count", t.Artists)}}
-		about = append(about, v.Lead[0])
-	}
-	for _, p := range v.Prizes {
-		name := p.Name
-		if p.By != "" {
-			name = words.T(ctx, "year.card.by", "Name", p.Name, "Artist", p.By)
-		}
-		about = append(about, p.Label+words.T(ctx, "ui.colon")+name+".")
-	}
-	if v.Empty != "" {
-		about = append(about, v.Empty)
-	}
-	c.About = strings.Join(about, " ")
-	return c
+	return p.Label + words.T(ctx, "ui.colon") + name + "."
+}
+
+// Figures returns how long somebody listened, and the numbers of listens and artists.
+func Figures(ctx context.Context, r *review.Review) []Figure {
+	l, t := words.From(ctx), r.Found.Totals
+	n, unit := r.Amount(ctx)
+	return []Figure{{l.Number(n), unit},
+		{l.Number(t.Listens), words.T(ctx, "listening.listens", "Count", t.Listens)},
+		{l.Number(t.Artists), words.T(ctx, "listening.artists", "Count", t.Artists)}}
+}
+
+// Column is how much was heard in a part of the span.
+type Column struct {
+	Label string
+	Part  int // percent of the highest
 }
 
 // margin is around a card, in pixels.
 const margin = 64
 
 // draw draws a card: a wide one in two columns, a square one in one.
-func (c *content) draw(pictures map[string]image.Image) *card.Card {
-	p := &pen{content: c, colours: themes[c.Look.Theme], pictures: pictures}
+func (c *Content) draw(pictures map[string]image.Image) *card.Card {
+	p := &pen{Content: c, colours: themes[c.Look.Theme], pictures: pictures}
 	if c.Look.Shape == "square" {
-		p.Card = card.New(1080, 1080, p.ground, c.Year, c.About)
-		p.head(margin, 1080-2*margin, 200, 120)
+		p.Card = card.New(1080, 1080, p.ground, c.Title, c.About)
+		p.head(margin, 1080-2*margin, 200)
 		y := 300.0
 		if len(c.Figures) > 0 {
 			p.figures(margin, y, 1080-2*margin)
 			y += 95
 		}
-		p.prizes(margin, y, 1080-2*margin, min(150, (1080-margin-y-p.monthsTall())/3))
-		p.months(margin, 1080-margin, 1080-2*margin, 120)
+		p.prizes(margin, y, 1080-2*margin, min(150, (1080-margin-y-p.barsTall())/3))
+		p.bars(margin, 1080-margin, 1080-2*margin, 120)
 		return p.Card
 	}
-	p.Card = card.New(1200, 630, p.ground, c.Year, c.About)
+	p.Card = card.New(1200, 630, p.ground, c.Title, c.About)
 	left := 500.0
 	if len(c.Prizes) == 0 {
 		left = 1200 - 2*margin
 	}
-	p.head(margin, left, 192, 120)
+	p.head(margin, left, 192)
 	if len(c.Figures) > 0 {
 		p.figures(margin, 308, left)
 	}
-	p.months(margin, 630-margin, left, 110)
+	p.bars(margin, 630-margin, left, 110)
 	tall := 630.0 - 2*margin
 	each := min(tall/float64(max(1, len(c.Prizes))), 167)
 	p.prizes(640, margin+(tall-each*float64(len(c.Prizes)))/2, 1200-640-margin, each)
@@ -113,20 +116,29 @@ func (c *content) draw(pictures map[string]image.Image) *card.Card {
 // pen draws on a card.
 type pen struct {
 	*card.Card
-	*content
+	*Content
 	colours
 	pictures map[string]image.Image
 }
 
-// head draws the year and the name of the program.
-func (p *pen) head(x, width, baseline, size float64) {
+// smallTitle is the size from which a title leaves room beside it, in pixels.
+const smallTitle = 100
+
+// head draws the title and the name of the program.
+func (p *pen) head(x, width, baseline float64) {
 	// The logo of Reprise, two strokes and a triangle, of which the strokes are bars.
 	p.Rect(x, margin-14, 4, 22, 1, p.accent)
 	p.Rect(x+8, margin-14, 4, 22, 1, p.accent)
 	p.Text(x+22, margin+5, "Reprise", card.Style{Size: 22, Bold: true, Fill: p.soft})
-	year := p.Text(x-4, baseline, p.Year, card.Style{Size: size, Bold: true, Fill: p.accent})
+	title := card.Style{Size: float64(p.Size), Bold: true, Fill: p.accent, Width: width}
+	if p.Size < smallTitle {
+		p.Text(x, baseline-36, p.Title, title)
+		p.Text(x, baseline+4, p.SoFar, card.Style{Size: 26, Fill: p.soft, Width: width})
+		return
+	}
+	end := p.Text(x-4, baseline, p.Title, title)
 	if p.SoFar != "" {
-		p.Text(x+year+16, baseline, p.SoFar, card.Style{Size: 26, Fill: p.soft, Width: width - year - 16})
+		p.Text(x+end+16, baseline, p.SoFar, card.Style{Size: 26, Fill: p.soft, Width: width - end - 16})
 	}
 }
 
@@ -173,22 +185,22 @@ func (p *pen) drawable(name string) string {
 	return cmp.Or(p.Other, "–")
 }
 
-// monthsTall returns the height of the months on a square card, in pixels.
-func (p *pen) monthsTall() float64 {
-	if len(p.Months) < 2 {
+// barsTall returns the height of the bars on a square card, in pixels.
+func (p *pen) barsTall() float64 {
+	if len(p.Bars) < 2 {
 		return 0
 	}
 	return 175
 }
 
-// months draws a bar for each month of the year.
-func (p *pen) months(x, bottom, width, tall float64) {
-	if len(p.content.Months) < 2 {
+// bars draws the bars side by side.
+func (p *pen) bars(x, bottom, width, tall float64) {
+	if len(p.Bars) < 2 {
 		return
 	}
-	each := width / 12
+	each := width / float64(p.Slots)
 	bottom -= 26
-	for i, m := range p.content.Months {
+	for i, m := range p.Bars {
 		height := max(3, tall*float64(m.Part)/100)
 		fill := p.line
 		if m.Part == 100 {
@@ -196,6 +208,6 @@ func (p *pen) months(x, bottom, width, tall float64) {
 		}
 		at := x + float64(i)*each
 		p.Rect(at, bottom-height, each-6, height, 3, fill)
-		p.Text(at, bottom+24, m.Short, card.Style{Size: 15, Fill: p.soft, Width: each - 4})
+		p.Text(at, bottom+24, m.Label, card.Style{Size: 15, Fill: p.soft, Width: each - 4})
 	}
 }

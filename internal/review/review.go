@@ -1,0 +1,186 @@
+// Package review counts what a person heard in a week or a year, for looking back on it: how much, compared with the
+// span before, and of whom, with the names. It puts what a week and a year have in common into words.
+package review
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"reprise/internal/library"
+	"reprise/internal/listening"
+	"reprise/internal/words"
+)
+
+// Store is what counting reads.
+type Store interface {
+	// Columns returns what a person has heard, in order of time, and Meanings what that is.
+	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
+	Meanings(context.Context) (*listening.Music, error)
+	// Entities returns the names of artists, albums and tracks.
+	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
+}
+
+// Review is a span of a person, counted.
+type Review struct {
+	Span  listening.Span
+	Now   time.Time // in the zone that the days of the span belong to
+	Found listening.Answer
+	Names map[uint32]library.Entity // of everything in the lists of Found
+}
+
+// Most is the length of the lists of a review.
+const Most = 5
+
+// Count counts a span of a person. lead also finds the top artist of each piece of the span, and which new artists
+// stayed.
+func Count(ctx context.Context, s Store, user int64, span listening.Span, now time.Time, lead bool) (Review, error) {
+	r := Review{Span: span, Now: now}
+	columns, err := s.Columns(ctx, user)
+	if err != nil {
+		return r, err
+	}
+	music, err := s.Meanings(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Found = listening.Count(columns, music, listening.Question{Span: span, Now: now, Most: Most, Lead: lead})
+	r.Names, err = s.Entities(ctx, r.ids())
+	return r, err
+}
+
+// ids returns the ids of everything that has a name in the review.
+func (r *Review) ids() (ids []uint32) {
+	f := &r.Found
+	for _, rows := range [][]listening.Row{f.Artists, f.Albums, f.Tracks, f.New, f.Stayed, f.Back} {
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+		}
+	}
+	for _, p := range f.Over {
+		ids = append(ids, p.Lead.ID)
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id uint32) bool { return id == 0 })
+}
+
+// UnderWay reports whether the span has not ended.
+func (r *Review) UnderWay() bool { return r.Now.Before(r.Span.To) }
+
+// Amount returns the time listened as a number and its unit: hours from two on, else minutes.
+func (r *Review) Amount(ctx context.Context) (n int, unit string) {
+	d := r.Found.Totals.Time
+	if d < 2*time.Hour {
+		n = int(d.Round(time.Minute) / time.Minute)
+		return n, words.T(ctx, "listening.minutes", "Count", n)
+	}
+	n = int(d.Round(time.Hour) / time.Hour)
+	return n, words.T(ctx, "listening.hours", "Count", n)
+}
+
+// Heard says how much was heard: listens, time and artists.
+func (r *Review) Heard(ctx context.Context) string {
+	n, unit := r.Amount(ctx)
+	t := r.Found.Totals
+	long := words.From(ctx).Number(n) + " " + unit
+	if t.Guessed*10 > t.Listens { // a few guesses hardly matter
+		long = words.T(ctx, "year.about", "Long", long)
+	}
+	return words.T(ctx, "year.heard", "Count", t.Listens, "Long", long,
+		"Artists", words.T(ctx, "year.artists", "Count", t.Artists))
+}
+
+// Comparison is how many listens there were, compared with the span before.
+type Comparison struct {
+	Which   string  // times for at least twice as many, more, less or same; with _so_far while the span lasts
+	Percent int     // by how many more or less
+	Times   float64 // as many as before
+}
+
+// Compared compares the listens with those of the span before; false if there were none.
+func (r *Review) Compared() (c Comparison, ok bool) {
+	now, before := r.Found.Totals.Listens, r.Found.Before.Listens
+	if before == 0 {
+		return c, false
+	}
+	percent := (now - before) * 100 / before
+	c = Comparison{Which: "same", Percent: max(percent, -percent), Times: float64(now) / float64(before)}
+	switch {
+	case now >= 2*before:
+		c.Which = "times"
+		return c, true
+	case percent > 0:
+		c.Which = "more"
+	case percent < 0:
+		c.Which = "less"
+	}
+	if r.UnderWay() {
+		c.Which += "_so_far"
+	}
+	return c, true
+}
+
+// Busiest returns the day with the most listens; false without any.
+func (r *Review) Busiest() (listening.DayCount, bool) {
+	if len(r.Found.Days) == 0 {
+		return listening.DayCount{}, false
+	}
+	return slices.MaxFunc(r.Found.Days, func(a, b listening.DayCount) int { return a.Listens - b.Listens }), true
+}
+
+// fewest is the number of listens from which the favorite hour is shown.
+const fewest = 20
+
+// Hour returns the hour of the day with the most listens; false if there are too few to say.
+func (r *Review) Hour() (hour int, ok bool) {
+	var by [24]int
+	for _, day := range r.Found.Hours {
+		for h, n := range day {
+			by[h] += n
+		}
+	}
+	for h, n := range by {
+		if n > by[hour] {
+			hour = h
+		}
+	}
+	return hour, r.Found.Totals.Listens >= fewest
+}
+
+// Row is a row of a list, in words.
+type Row struct {
+	listening.Row
+	Entity   library.Entity
+	Name, By string // By is the artist; empty for an artist
+	N, Said  string // the number of listens, alone and with what it counts
+	Part     int    // percent of the highest of the list
+	Note     string // empty for none
+	Picture  string // the name of the picture's file; empty for none, or unless somebody has looked it up
+}
+
+// Rows returns rows of a list with their names.
+func (r *Review) Rows(ctx context.Context, rows []listening.Row) []Row {
+	highest := 1
+	for _, row := range rows {
+		highest = max(highest, row.Listens)
+	}
+	all := make([]Row, len(rows))
+	for i, row := range rows {
+		e := r.Names[row.ID]
+		v := Row{Row: row, Entity: e, Name: e.Title, By: e.Artist, N: words.From(ctx).Number(row.Listens),
+			Said: words.T(ctx, "listening.count", "Count", row.Listens), Part: row.Listens * 100 / highest}
+		if e.Kind == library.KindArtist {
+			v.Name, v.By = e.Artist, ""
+		}
+		all[i] = v
+	}
+	return all
+}
+
+// Music returns a track by which the picture of a row is found.
+func (v Row) Music() library.Track {
+	if v.Entity.Kind == library.KindAlbum {
+		return library.Track{Artist: v.Entity.Artist, Album: v.Entity.Title}
+	}
+	return library.Track{Artist: v.Entity.Artist, Album: v.Entity.Album}
+}
