@@ -25,6 +25,7 @@ import (
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/server"
+	"reprise/internal/weekly"
 	"reprise/internal/words"
 )
 
@@ -217,7 +218,8 @@ func (v *town) pages(b *testing.B) (paths []string) {
 	user, listen := fmt.Sprint(v.member), fmt.Sprint(listens[0].ID)
 	fill := strings.NewReplacer("people/:id", "people/"+user, "users/:id", "users/"+user, "connections/:id",
 		"connections/navidrome", "connect/:id", "connect/navidrome", "listens/:id", "listens/"+listen, ":kind/:id",
-		"artist/1", "top/:kind", "top/artists", ":year", fmt.Sprint(time.Now().Year()-1), ":provider", "spotify",
+		"artist/1", "top/:kind", "top/artists", ":year", fmt.Sprint(time.Now().Year()-1),
+		":week", lastMonday(), ":provider", "spotify",
 		":id", "1")
 	for route := range strings.Lines(string(list)) {
 		path, reads := strings.CutPrefix(strings.TrimSpace(route), "GET ")
@@ -231,3 +233,6 @@ func (v *town) pages(b *testing.B) (paths []string) {
 	}
 	return paths
 }
+
+// lastMonday returns the date of the Monday of the last full week.
+func lastMonday() string { return weekly.Monday(time.Now()).AddDate(0, 0, -7).Format(time.DateOnly) }

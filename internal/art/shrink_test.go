@@ -29,6 +29,32 @@ func TestAPictureIsShrunkAndEncodedAgain(t *testing.T) {
 	require.Greater(t, r, uint32(0xf000), "what is transparent is white")
 }
 
+func TestTheMiddleOfAPictureIsASquare(t *testing.T) {
+	t.Parallel()
+	wide := image.NewNRGBA(image.Rect(0, 0, 300, 100))
+	for x := range 300 {
+		for y := range 100 {
+			wide.Set(x, y, color.NRGBA{R: 255, A: 255})
+			if x >= 100 && x < 200 {
+				wide.Set(x, y, color.NRGBA{B: 255, A: 255})
+			}
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, wide))
+	out, err := Square(b.Bytes(), 40)
+	require.NoError(t, err)
+	m, err := jpeg.Decode(bytes.NewReader(out))
+	require.NoError(t, err)
+	require.Equal(t, image.Pt(40, 40), m.Bounds().Size())
+	for _, x := range []int{4, 20, 35} {
+		r, _, blue, _ := m.At(x, 20).RGBA()
+		require.Greater(t, blue, r, x)
+	}
+	_, err = Square([]byte("no picture"), 40)
+	require.ErrorIs(t, err, ErrNoPicture)
+}
+
 // Files that claim to be larger than they are, that are cut off, or that are not pictures.
 func TestHostilePicturesAreRefused(t *testing.T) {
 	t.Parallel()

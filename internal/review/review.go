@@ -3,6 +3,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -29,8 +30,12 @@ type Review struct {
 	Names map[uint32]library.Entity // of everything in the lists of Found
 }
 
-// Most is the length of the lists of a review.
-const Most = 5
+// Most is the length of the lists of a review. They are chosen from some candidates, so that of what was heard equally
+// often, the same names always come first.
+const (
+	Most       = 5
+	candidates = 20
+)
 
 // Count counts a span of a person. lead also finds the top artist of each piece of the span, and which new artists
 // stayed.
@@ -44,20 +49,38 @@ func Count(ctx context.Context, s Store, user int64, span listening.Span, now ti
 	if err != nil {
 		return r, err
 	}
-	r.Found = listening.Count(columns, music, listening.Question{Span: span, Now: now, Most: Most, Lead: lead})
+	r.Found = listening.Count(columns, music, listening.Question{Span: span, Now: now, Most: candidates, Lead: lead})
 	r.Names, err = s.Entities(ctx, r.ids())
+	for _, rows := range r.lists() {
+		*rows = r.ranked(*rows)
+	}
 	return r, err
+}
+
+// lists returns the lists of the review.
+func (r *Review) lists() []*[]listening.Row {
+	f := &r.Found
+	return []*[]listening.Row{&f.Artists, &f.Albums, &f.Tracks, &f.New, &f.Stayed, &f.Back}
+}
+
+// ranked returns the first rows of a list: what was heard equally often is in the order of its names.
+func (r *Review) ranked(rows []listening.Row) []listening.Row {
+	slices.SortStableFunc(rows, func(x, y listening.Row) int {
+		a, b := r.Names[x.ID], r.Names[y.ID]
+		return cmp.Or(y.Pieces-x.Pieces, y.Listens-x.Listens, cmp.Compare(a.Title, b.Title),
+			cmp.Compare(a.Artist, b.Artist))
+	})
+	return rows[:min(Most, len(rows))]
 }
 
 // ids returns the ids of everything that has a name in the review.
 func (r *Review) ids() (ids []uint32) {
-	f := &r.Found
-	for _, rows := range [][]listening.Row{f.Artists, f.Albums, f.Tracks, f.New, f.Stayed, f.Back} {
-		for _, row := range rows {
+	for _, rows := range r.lists() {
+		for _, row := range *rows {
 			ids = append(ids, row.ID)
 		}
 	}
-	for _, p := range f.Over {
+	for _, p := range r.Found.Over {
 		ids = append(ids, p.Lead.ID)
 	}
 	slices.Sort(ids)

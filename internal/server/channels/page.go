@@ -92,6 +92,10 @@ func cardOf(ctx context.Context, ch notify.Channel, failed []delivery.Group) car
 	name := "channel-name-" + v.ID
 	c.Actions = []ui.Action{{ID: "test-" + v.ID, Label: words.T(ctx, "channels.test"),
 		Post: address + "/" + v.ID + "/test", Main: v.State == "stopped", DescribedBy: name}}
+	if ch.Kind == channels.Email {
+		c.Actions = append(c.Actions, ui.Action{Label: words.T(ctx, "week.review"), URL: "/listening/weeks#mail",
+			DescribedBy: name})
+	}
 	if !v.FromSettings {
 		c.Actions = append(c.Actions,
 			ui.Action{Label: words.T(ctx, "channels.change"), URL: address + "/" + v.ID, DescribedBy: name},

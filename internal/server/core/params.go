@@ -42,6 +42,11 @@ type OfYear struct {
 	Year int `path:"year" minimum:"1900" maximum:"9999"`
 }
 
+// OfWeek names a week.
+type OfWeek struct {
+	Week string `path:"week" format:"date" doc:"Its Monday."`
+}
+
 // FeedToken is a token in the address.
 type FeedToken struct {
 	Token string `query:"token" doc:"An access token with the scope 'read', for feed readers that send no header."`

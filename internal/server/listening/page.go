@@ -26,9 +26,9 @@ type pageView struct {
 	Sharing       sharing
 	Spans         []ui.Chip
 	When          string
-	Review        ui.Named // a page for looking back; without an address on the page of somebody else
-	Before, After string   // addresses
-	From, To      string   // dates, of the form for any span
+	Reviews       []ui.Named // pages for looking back; none on the page of somebody else
+	Before, After string     // addresses
+	From, To      string     // dates, of the form for any span
 	Hidden        []ui.Hidden
 	Filters       []filter
 	Figures       []figure
@@ -147,7 +147,7 @@ func (h *Handler) page(c echo.Context) error {
 
 // view puts an answer into words and numbers, its lists apart.
 func (a *asked) view(ctx context.Context, found listening.Answer, names map[uint32]library.Entity) pageView {
-	v := pageView{Title: a.title(ctx), When: a.when(ctx), Filters: a.filters(ctx, names), Review: a.review(ctx)}
+	v := pageView{Title: a.title(ctx), When: a.when(ctx), Filters: a.filters(ctx, names), Reviews: a.reviews(ctx)}
 	for _, s := range []string{listening.Day, listening.Week, listening.Month, listening.Year, listening.All} {
 		at := a.at
 		if a.Span.Name == listening.Any {
@@ -252,18 +252,20 @@ func (a *asked) unfiltered() string {
 	return a.bare("")
 }
 
-// review returns the page for looking back on the week, or else the year; others have none for it.
-func (a *asked) review(ctx context.Context) ui.Named {
+// reviews returns the pages for looking back on weeks and years: those of the span, if it is one. Others have none.
+func (a *asked) reviews(ctx context.Context) []ui.Named {
+	if a.other {
+		return nil
+	}
+	week := ui.Named{Text: words.T(ctx, "week.review"), URL: "/listening/weeks"}
 	year := ui.Named{Text: words.T(ctx, "year.review"), URL: "/listening/years"}
-	switch {
-	case a.other:
-		return ui.Named{}
-	case a.Span.Name == listening.Week:
-		return ui.Named{Text: words.T(ctx, "week.review"), URL: "/listening/weeks/" + a.Span.From.Format(time.DateOnly)}
-	case a.Span.Name == listening.Year:
+	switch a.Span.Name {
+	case listening.Week:
+		week.URL += "/" + a.Span.From.Format(time.DateOnly)
+	case listening.Year:
 		year.URL += "/" + strconv.Itoa(a.Span.From.Year())
 	}
-	return year
+	return []ui.Named{week, year}
 }
 
 // filters returns the filters that are set.

@@ -17,11 +17,6 @@ import (
 	"reprise/internal/words"
 )
 
-// weekRequest names a week.
-type weekRequest struct {
-	Week string `path:"week" format:"date" doc:"Its Monday."`
-}
-
 // WeekDay is how much was heard on a day.
 type WeekDay struct {
 	Date    string `json:"date" format:"date"`
@@ -49,7 +44,7 @@ type weekAnswer struct {
 	Loved   []WeekLove          `json:"loved" doc:"Tracks loved since the week began, and before it ended; the latest five."`
 }
 
-func (h *Handler) weekAPI(c echo.Context, _ *weekRequest) (out weekAnswer, _ error) {
+func (h *Handler) weekAPI(c echo.Context, _ *core.OfWeek) (out weekAnswer, _ error) {
 	w, moved, err := h.requested(c)
 	if err == nil && moved != "" {
 		err = core.HTTPProblem(http.StatusNotFound)
@@ -71,7 +66,7 @@ func (h *Handler) weekAPI(c echo.Context, _ *weekRequest) (out weekAnswer, _ err
 }
 
 type weekCardRequest struct {
-	weekRequest
+	core.OfWeek
 	Theme string `query:"theme" enum:"light,dark" default:"light"`
 	Shape string `query:"shape" enum:"wide,square" default:"wide" doc:"1200 by 630 pixels, or 1080 by 1080."`
 }

@@ -84,7 +84,7 @@ func (h *Handler) page(c echo.Context) error {
 	} else if err := h.show(c, &w, &v); err != nil {
 		return err
 	}
-	if v.Mail, err = h.mail(ctx, user.ID, v.Monday); err != nil {
+	if v.Mail, err = h.mail(ctx, user.ID, v.Said); err != nil {
 		return err
 	}
 	return h.Core.Show(c, http.StatusOK, words.T(ctx, "week.title", "Week", v.Week), weekPage(v))
@@ -141,22 +141,25 @@ func (h *Handler) digest(ctx context.Context, user int64, monday string) (*diges
 	return nil, err
 }
 
-// mail returns the e-mail channels of a user, for the page of a week.
-func (h *Handler) mail(ctx context.Context, user int64, monday string) ([]mailView, error) {
+// mail returns the e-mail channels of a user, for the page of a week. A silent one can't be sent.
+func (h *Handler) mail(ctx context.Context, user int64, week weekly.Said) ([]mailView, error) {
 	all, err := h.mailboxes(ctx, user)
 	return core.ViewAll(all, func(ch notify.Channel) mailView {
 		id := strconv.FormatInt(ch.ID, 10)
 		v := mailView{ID: id, Name: ch.Name, State: ui.Mark{Shape: "off", Word: words.T(ctx, "week.mail.off")}}
 		turn := ui.Action{ID: "on-" + id, Label: words.T(ctx, "week.mail.on_do"), Main: true,
-			Post: weekly.Path(monday) + "/mail", Fields: []ui.Hidden{{Name: "channel", Value: id},
+			Post: weekly.Path(week.Monday) + "/mail", Fields: []ui.Hidden{{Name: "channel", Value: id},
 				{Name: "enabled", Value: "yes"}}, DescribedBy: "mail-" + id}
 		if !ch.Reported.IsZero() {
 			v.State = ui.Mark{Shape: "healthy", Word: words.T(ctx, "week.mail.on")}
 			turn.ID, turn.Label, turn.Main = "off-"+id, words.T(ctx, "week.mail.off_do"), false
 			turn.Fields[1].Value = "no"
 		}
-		v.Actions = []ui.Action{turn, {ID: "send-" + id, Label: words.T(ctx, "week.mail.now"),
-			Post: weekly.Path(monday) + "/send", Fields: turn.Fields[:1], DescribedBy: "mail-" + id}}
+		v.Actions = []ui.Action{turn}
+		if week.Empty == "" {
+			v.Actions = append(v.Actions, ui.Action{ID: "send-" + id, Label: words.T(ctx, "week.mail.now"),
+				Post: weekly.Path(week.Monday) + "/send", Fields: turn.Fields[:1], DescribedBy: "mail-" + id})
+		}
 		if !ch.StoppedAt.IsZero() {
 			v.Trouble = words.T(ctx, "week.mail.stopped")
 			v.Actions = append(v.Actions, ui.Action{Label: words.T(ctx, "week.mail.see"),

@@ -156,7 +156,8 @@ func TestAPersonSwitchesTheReportOn(t *testing.T) {
 		require.Equal(t, "/listening/weeks/1999-12-20#mail", w.Header().Get("Location"))
 		contains(t, h.Page("/listening/weeks/1999-12-20"), "Your week now comes to My email on Monday mornings.",
 			"Turn off")
-		contains(t, h.Page("/settings/notifications"), "The weekly report comes here.")
+		contains(t, h.Page("/settings/notifications"), "Your week in music comes here on Mondays.",
+			`href="/listening/weeks#mail"`)
 		contains(t, h.Page("/activity"), "My email")
 		h.Call(http.MethodPut, "/channels/"+mail+"/report", `{"enabled":false}`, http.StatusOK)
 		contains(t, h.Page("/listening/weeks/1999-12-20"), "Send it every Monday")
