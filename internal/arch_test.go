@@ -385,17 +385,24 @@ var arrows = map[string][]string{
 	// Links to years are made like others, and noted; the card is a picture.
 	"internal/server/years": {
 		"internal/accounts", "internal/activity", "internal/library", "internal/listening", "internal/review",
-		"internal/server/core", "internal/server/music", "internal/server/reviews",
+		"internal/server/cards", "internal/server/core", "internal/server/music", "internal/server/reviews",
 	},
 	"internal/server/reviews": {
-		"internal/card", "internal/library", "internal/listening", "internal/review", "internal/server/core",
-		"internal/server/music",
+		"internal/card", "internal/library", "internal/listening", "internal/review", "internal/server/cards",
+		"internal/server/core", "internal/server/music",
 	},
 	// Its mail goes by the channels of a person, and what a language model wrote about the week stands on top.
 	"internal/server/weeks": {
 		"internal/activity", "internal/channels", "internal/digest", "internal/library", "internal/listening",
-		"internal/notify", "internal/review", "internal/server/core", "internal/server/music",
-		"internal/server/reviews", "internal/weekly",
+		"internal/notify", "internal/review", "internal/server/cards", "internal/server/core",
+		"internal/server/music", "internal/server/reviews", "internal/weekly",
+	},
+	"internal/server/cards": {"internal/card", "internal/library", "internal/server/core", "internal/server/music"},
+	// A profile shows what is playing, too, but nothing that rules withhold, and is a feed as well.
+	"internal/server/profile": {
+		"internal/accounts", "internal/activity", "internal/card", "internal/enrich", "internal/export",
+		"internal/library", "internal/listening", "internal/players", "internal/playrules", "internal/server/cards",
+		"internal/server/core", "internal/server/music",
 	},
 	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
 	"internal/server/listening": { // accounts: somebody else may share theirs

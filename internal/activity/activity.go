@@ -58,6 +58,9 @@ const (
 	YearShared    Action = "year_shared"    // Subject: the year
 	YearUnshared  Action = "year_unshared"  // Subject: the year
 
+	ProfileShared   Action = "profile_shared" // with anybody who has its address
+	ProfileUnshared Action = "profile_unshared"
+
 	ListeningShared   Action = "listening_shared" // with everybody who has an account
 	ListeningUnshared Action = "listening_unshared"
 

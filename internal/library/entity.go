@@ -20,6 +20,14 @@ type Entity struct {
 	MBID     string        // MusicBrainz's id of the artist, release group or recording; empty while unknown
 }
 
+// Pictured returns a track by which the picture of the entity is found.
+func (e Entity) Pictured() Track {
+	if e.Kind == KindAlbum {
+		return Track{Artist: e.Artist, Album: e.Title}
+	}
+	return Track{Artist: e.Artist, Album: e.Album}
+}
+
 // Facts are what a source knows about an entity. Any of them may be missing.
 type Facts struct {
 	MBID     string

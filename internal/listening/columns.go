@@ -102,6 +102,20 @@ func ParseColumns(b []byte) (*Columns, error) {
 	return c, nil
 }
 
+// Drop removes the listens for which drop returns true. It asks for each of them once, in order, with its time in Unix
+// seconds and its spelling.
+func (c *Columns) Drop(drop func(at int64, spelling uint32) bool) {
+	n := 0
+	for i := range c.At {
+		if drop(c.Start+int64(c.At[i]), c.Spelling[i]) {
+			continue
+		}
+		c.At[n], c.Spelling[n], c.Sources[n] = c.At[i], c.Spelling[i], c.Sources[i]
+		n++
+	}
+	c.At, c.Spelling, c.Sources = c.At[:n], c.Spelling[:n], c.Sources[:n]
+}
+
 // reader reads bytes. Once they are too few it is bad, and reads zeros.
 type reader struct {
 	rest []byte

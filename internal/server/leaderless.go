@@ -22,11 +22,13 @@ var leaderless = map[string]map[string]bool{
 		/players/:id/secret /players/:id/setup /players/add /players/allow /playlists /playlists/:id
 		/playlists/:id/copies/:connection/into /playlists/:id/copies/:connection/into/:into
 		/playlists/:id/history /playlists/:id/history/:number /playlists/missing/:id /playlists/recipes
-		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new /reset
+		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new
+		/profile/:code /profile/:code/feed.atom /reset
 		/reset/:code /rules /rules/:id
 		/rules/:id/apply /rules/:id/delete /rules/download /rules/new /search /settings /settings/account
 		/settings/account/export /settings/people
-		/settings/people/:id /settings/people/:id/reset /settings/people/invitations
+		/settings/people/:id /settings/people/:id/reset /settings/people/invitations /settings/profile
+		/settings/profile/preview
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
 		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
 		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
@@ -42,7 +44,7 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
 		/api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
 		/api/v1/playlists/:id/address /api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number
-		/api/v1/recipes
+		/api/v1/profile /api/v1/recipes
 		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions
 		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/weeks/:week /api/v1/stats/years /api/v1/stats/years/:year
@@ -60,6 +62,7 @@ var leaderless = map[string]map[string]bool{
 		/settings/account/password /settings/account/sessions/:id/end /settings/account/sessions/end
 		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
 		/settings/people/:id/signout /settings/people/invitations /settings/people/invitations/:id/revoke
+		/settings/profile /settings/profile/delete
 		/settings/programs /settings/programs/:id/revoke /setup /api/v1/admin/invitations /api/v1/admin/users
 		/api/v1/admin/users/:id/reset /api/v1/albums/:id/merge /api/v1/albums/:id/split
 		/api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/imports
@@ -72,7 +75,7 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/tracks/:id/merge /api/v1/tracks/:id/split
 	`),
 	http.MethodPut: routeSet(`
-		/api/v1/recipes/:id /api/v1/rules/:id /api/v1/tracks/:id/love
+		/api/v1/profile /api/v1/recipes/:id /api/v1/rules/:id /api/v1/tracks/:id/love
 	`),
 	http.MethodPatch: routeSet(`
 		/api/v1/account /api/v1/albums/:id /api/v1/artists/:id /api/v1/imports/:id /api/v1/listens/:id
@@ -80,7 +83,7 @@ var leaderless = map[string]map[string]bool{
 	`),
 	http.MethodDelete: routeSet(`
 		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
-		/api/v1/listens/:id /api/v1/players/:id /api/v1/recipes/:id
+		/api/v1/listens/:id /api/v1/players/:id /api/v1/profile /api/v1/recipes/:id
 		/api/v1/rules/:id /api/v1/session /api/v1/sessions /api/v1/sessions/:id
 		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),

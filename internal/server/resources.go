@@ -12,6 +12,7 @@ import (
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
 	"reprise/internal/server/asks"
+	"reprise/internal/server/cards"
 	"reprise/internal/server/channels"
 	"reprise/internal/server/complete"
 	"reprise/internal/server/connections"
@@ -32,6 +33,7 @@ import (
 	"reprise/internal/server/players"
 	"reprise/internal/server/playlists"
 	"reprise/internal/server/playrules"
+	"reprise/internal/server/profile"
 	"reprise/internal/server/recipes"
 	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
@@ -67,6 +69,7 @@ type Store interface {
 	players.Store
 	playlists.Store
 	playrules.Store
+	profile.Store
 	recipes.Store
 	search.Store
 	songs.Store
@@ -92,6 +95,7 @@ type resources struct {
 	settings  *settings.Handler
 	feed      *feed.Handler
 	years     *years.Handler
+	profile   *profile.Handler
 	exports   *export.Handler
 	door      *players.Door
 	resources []resource
@@ -130,7 +134,9 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	signedIn := sessions.New(k)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
-	lookBack := years.New(k, c.Store, rows)
+	drawn := cards.New(k, rows)
+	lookBack := years.New(k, c.Store, rows, drawn)
+	shown := profile.New(k, c.Store, c.Playing, rows, drawn)
 	desk := sent.NewDesk(c.Store, c.Playing, c.Counters, c.Bus, c.Log)
 	senders := players.New(k, c.Store, c.Bus, c.Notifier, desk)
 	heard := listening.New(k, c.Store, rows)
@@ -147,7 +153,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		reach:  at,
 		core:   k,
 		people: entry,
-		years:  lookBack, exports: exports,
+		years:  lookBack, profile: shown, exports: exports,
 		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
 			return at.Load().extract(r)
 		}),
@@ -175,8 +181,9 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			music.New(k, c.Store, c.Enrichment, rows),
 			heard,
 			lookBack,
-			weeks.New(weeks.Options{Core: k, Store: c.Store, Rows: rows, Reports: c.Reports, Courier: c.Courier,
-				Digests: c.Digests}),
+			weeks.New(weeks.Options{Core: k, Store: c.Store, Rows: rows, Cards: drawn, Reports: c.Reports,
+				Courier: c.Courier, Digests: c.Digests}),
+			shown,
 			sources,
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),

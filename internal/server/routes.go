@@ -51,6 +51,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	r.core.App(e)
 	r.years.Open(e)
+	r.profile.Open(e)
 	r.exports.Open(e)
 
 	session := e.Group("", r.core.Sessions.With)

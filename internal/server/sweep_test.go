@@ -38,6 +38,8 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
 	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset", "POST /language",
 	"GET /year/:code", "GET /year/:code/card.png", "GET /year/:code/card.svg",
+	"GET /profile/:code", "GET /profile/:code/card.png", "GET /profile/:code/card.svg", "GET /profile/:code/badge.svg",
+	"GET /profile/:code/feed.atom", "GET /profile/:code/art/:mark/:hash",
 	"GET /list/:file",
 	"GET /help", "GET /help/:page"}
 

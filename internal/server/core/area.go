@@ -23,7 +23,7 @@ type area struct {
 
 // areas are the pages of the settings, in their order.
 var areas = []area{
-	{name: "services"}, {name: "notifications"}, {name: "account"}, {name: "people", admin: true},
+	{name: "services"}, {name: "notifications"}, {name: "account"}, {name: "profile"}, {name: "people", admin: true},
 	{name: "server", admin: true}, {name: "programs"},
 }
 

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"encoding/xml"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/export"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
@@ -64,35 +64,6 @@ func titleOf(c echo.Context) string {
 	return unisolated.Replace(words.T(c.Request().Context(), "export.feed.title", "Name", core.UserOf(c).Name))
 }
 
-// atomFeed is https://www.rfc-editor.org/rfc/rfc4287.
-type atomFeed struct {
-	XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
-	Language  string      `xml:"xml:lang,attr"`
-	ID        string      `xml:"id"`
-	Title     string      `xml:"title"`
-	Updated   string      `xml:"updated"`
-	Author    string      `xml:"author>name"`
-	Generator string      `xml:"generator"`
-	Link      atomLink    `xml:"link"`
-	Entries   []atomEntry `xml:"entry"`
-}
-
-type atomLink struct {
-	Rel  string `xml:"rel,attr"`
-	Type string `xml:"type,attr"`
-	Href string `xml:"href,attr"`
-}
-
-type atomEntry struct {
-	ID      string   `xml:"id"`
-	Title   string   `xml:"title"`
-	Updated string   `xml:"updated"`
-	Link    atomLink `xml:"link"`
-	Summary string   `xml:"summary"`
-}
-
-func pageLink(url string) atomLink { return atomLink{Rel: "alternate", Type: "text/html", Href: url} }
-
 // atom answers with the newest listens as an Atom feed.
 func (h *Handler) atom(c echo.Context, _ *core.FeedToken) (out core.Sent[core.None], _ error) {
 	all, err := h.newest(c)
@@ -100,21 +71,16 @@ func (h *Handler) atom(c echo.Context, _ *core.FeedToken) (out core.Sent[core.No
 		return out, err
 	}
 	u, base := core.UserOf(c), h.core.BaseURL()
-	f := atomFeed{ID: base + "/api/v1/feed.atom#" + strconv.FormatInt(u.ID, 10), Title: titleOf(c),
-		Language: words.From(c.Request().Context()).Code(), Author: u.Name, Generator: "Reprise",
-		Updated: library.Stamp(u.CreatedAt), Link: pageLink(base + "/listens")}
-	if len(all) > 0 {
-		f.Updated = library.Stamp(all[0].at)
-	}
-	for _, n := range all {
-		f.Entries = append(f.Entries, atomEntry{ID: n.id, Title: n.title, Updated: library.Stamp(n.at),
-			Link: pageLink(n.url), Summary: n.text})
-	}
-	text, err := xml.Marshal(f)
+	f := export.Feed{ID: base + "/api/v1/feed.atom#" + strconv.FormatInt(u.ID, 10), Title: titleOf(c),
+		Language: words.From(c.Request().Context()).Code(), Author: u.Name, Home: base + "/listens",
+		Updated: u.CreatedAt, Entries: core.ViewAll(all, func(n news) export.FeedEntry {
+			return export.FeedEntry{ID: n.id, URL: n.url, Title: n.title, Summary: n.text, At: n.at}
+		})}
+	text, err := f.Atom()
 	if err != nil {
 		return out, err
 	}
-	return out, c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", append([]byte(xml.Header), text...))
+	return out, c.Blob(http.StatusOK, "application/atom+xml; charset=utf-8", text)
 }
 
 // jsonFeed is https://www.jsonfeed.org/version/1.1.

@@ -104,13 +104,7 @@ func (a *asked) tags(artists []listening.Row, tags map[uint32][]string) (chips [
 // items returns rows of artists, albums or tracks. The link of a row adds it to the page's filters.
 func (h *Handler) items(ctx context.Context, a *asked, rows []listening.Row, names map[uint32]library.Entity,
 	note func(listening.Row) string) ([]ui.Item, error) {
-	tracks := core.ViewAll(rows, func(r listening.Row) library.Track {
-		e := names[r.ID]
-		if e.Kind == library.KindAlbum {
-			return library.Track{Artist: e.Artist, Album: e.Title}
-		}
-		return library.Track{Artist: e.Artist, Album: e.Album}
-	})
+	tracks := core.ViewAll(rows, func(r listening.Row) library.Track { return names[r.ID].Pictured() })
 	links, err := h.rows.Links(ctx, tracks...)
 	if err != nil {
 		return nil, err

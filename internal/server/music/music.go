@@ -3,10 +3,7 @@
 package music
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"io/fs"
 	"net/http"
 	"time"
 
@@ -32,7 +29,6 @@ type Store interface {
 	Outline(ctx context.Context, f library.ListenFilter, from, to time.Time,
 		zone *time.Location) (*listening.Outline, error)
 	Music(ctx context.Context, user int64, kind string, id int64) (enrich.Music, error)
-	ChosenPicture(ctx context.Context, name string) ([]byte, error)
 	LinkStore
 	LoveStore
 }
@@ -104,28 +100,7 @@ func (h *Handler) loves(a *core.API) {
 }
 
 // picture answers with a picture. Its name is a hash of its content, so browsers may keep it.
-func (h *Handler) picture(c echo.Context) error {
-	b, kind, err := []byte(nil), "image/jpeg", fs.ErrNotExist
-	if h.rows.art != nil {
-		b, kind, err = h.rows.art.Read(c.Param("hash"))
-	}
-	if errors.Is(err, fs.ErrNotExist) { // pictures that administrators have chosen are not cached
-		b, err = h.store.ChosenPicture(c.Request().Context(), c.Param("hash"))
-		kind = "image/jpeg"
-	}
-	if errors.Is(err, library.ErrNotFound) {
-		return core.HTTPProblem(http.StatusNotFound)
-	}
-	if err != nil {
-		return err
-	}
-	header := c.Response().Header()
-	header.Set("Cache-Control", "private, max-age=31536000, immutable")
-	header.Set("ETag", `"`+c.Param("hash")+`"`)
-	header.Set(echo.HeaderContentType, kind)
-	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(b))
-	return nil
-}
+func (h *Handler) picture(c echo.Context) error { return h.rows.SendPicture(c, c.Param("hash")) }
 
 func (h *Handler) music(c echo.Context) (Music, error) { return h.known(c, c.Param("kind")) }
 

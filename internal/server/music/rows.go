@@ -1,12 +1,18 @@
 package music
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io/fs"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"reprise/internal/art"
 	"reprise/internal/enrich"
@@ -20,6 +26,7 @@ import (
 type LinkStore interface {
 	Links(ctx context.Context, tracks []library.Track) ([]enrich.Links, error)
 	IsChosen(picture string) bool
+	ChosenPicture(ctx context.Context, name string) ([]byte, error)
 	// Loved returns which of some tracks a person loves.
 	Loved(ctx context.Context, user int64, tracks []library.Track) ([]bool, error)
 }
@@ -172,13 +179,34 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 	return links, err
 }
 
-// Picture returns the bytes of a picture named in Links, or fs.ErrNotExist if the cache no longer holds it.
-func (r *Rows) Picture(name string) ([]byte, error) {
-	if r.art == nil {
-		return nil, fs.ErrNotExist
+// ReadPicture returns a picture named in Links and its media type, or library.ErrNotFound if there is none by now.
+func (r *Rows) ReadPicture(ctx context.Context, name string) (picture []byte, kind string, err error) {
+	err = fs.ErrNotExist
+	if r.art != nil {
+		picture, kind, err = r.art.Read(name)
 	}
-	b, _, err := r.art.Read(name)
-	return b, err
+	if errors.Is(err, fs.ErrNotExist) { // pictures that administrators have chosen are not cached
+		picture, err = r.store.ChosenPicture(ctx, name)
+		kind = "image/jpeg"
+	}
+	return picture, kind, err
+}
+
+// SendPicture answers with a picture named in Links.
+func (r *Rows) SendPicture(c echo.Context, name string) error {
+	b, kind, err := r.ReadPicture(c.Request().Context(), name)
+	if errors.Is(err, library.ErrNotFound) {
+		return core.HTTPProblem(http.StatusNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	header := c.Response().Header()
+	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	header.Set("ETag", `"`+name+`"`)
+	header.Set(echo.HeaderContentType, kind)
+	http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(b))
+	return nil
 }
 
 // shown returns the name of a picture; empty if the cache does not hold it any more.

@@ -1,187 +1,106 @@
-// Package reviews has what the pages of weeks and of years share: lists with pictures, and a card to share, drawn as
-// SVG or PNG.
+// Package reviews has what the pages of weeks and of years share: lists with pictures, and the card to share.
 package reviews
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"image"
-	_ "image/gif" // formats of cached pictures
-	_ "image/jpeg"
-	_ "image/png"
-	"io/fs"
-	"log/slog"
-	"mime"
-	"net/http"
-	"path"
-	"slices"
-	"sync"
 
 	"github.com/labstack/echo/v4"
-	_ "golang.org/x/image/webp"
 
+	"reprise/internal/card"
+	"reprise/internal/review"
+	"reprise/internal/server/cards"
 	"reprise/internal/server/core"
-	"reprise/internal/server/music"
 	"reprise/internal/words"
 )
 
-// Limits of the cards.
-const (
-	mostCards  = 16       // in the cache
-	mostPixels = 16 << 20 // of a cover
-)
-
-// Desk answers with cards. It draws one at a time, and caches the latest. It is safe for concurrent use.
-type Desk struct {
-	rows *music.Rows
-	log  *slog.Logger
-
-	drawing chan struct{} // has an element while a card is drawn
-
-	mu   sync.Mutex
-	kept map[string][]byte // by tag
-	tags []string          // the oldest first
-}
-
-// NewDesk returns a Desk, which reads the pictures of rows.
-func NewDesk(k *core.Core, rows *music.Rows) *Desk {
-	return &Desk{rows: rows, log: k.Log, drawing: make(chan struct{}, 1), kept: map[string][]byte{}}
-}
-
-// get returns the card with a tag from the cache, or calls make and caches the result.
-func (c *Desk) get(ctx context.Context, tag string, make func() ([]byte, error)) ([]byte, error) {
-	find := func() []byte {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.kept[tag]
-	}
-	if b := find(); b != nil {
-		return b, nil
-	}
-	select {
-	case c.drawing <- struct{}{}:
-		defer func() { <-c.drawing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if b := find(); b != nil { // somebody else has just drawn it
-		return b, nil
-	}
-	b, err := make()
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.tags) == mostCards {
-		delete(c.kept, c.tags[0])
-		c.tags = slices.Delete(c.tags, 0, 1)
-	}
-	c.kept[tag], c.tags = b, append(c.tags, tag)
-	return b, nil
-}
-
-// drawnAs is the version of the drawing code. Change it with the code, so that browsers do not show cards from their
-// cache.
-const drawnAs = "2"
-
-// tagOf returns the ETag of a card.
-func tagOf(c Content, ending string) (string, error) {
-	b, err := json.Marshal(c)
-	sum := sha256.Sum256(append(b, drawnAs+ending...))
-	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, err
+// Look is the look of a card.
+type Look struct {
+	Theme string // light or dark
+	Shape string // wide or square
 }
 
 // LookOf returns the look that a request asks for.
 func LookOf(c echo.Context) (as Look, err error) {
-	as = Look{Theme: "light", Shape: "wide"}
-	for _, one := range []struct {
-		name  string
-		value *string
-		known []string
-	}{{"theme", &as.Theme, []string{"light", "dark"}}, {"shape", &as.Shape, []string{"wide", "square"}}} {
-		if text := c.QueryParam(one.name); text != "" {
-			if !slices.Contains(one.known, text) {
-				return as, core.BadRequest(words.New("problem.year.title"),
-					words.New("problem.year.look", "Name", one.name, "First", one.known[0],
-						"Second", one.known[1]))
-			}
-			*one.value = text
-		}
+	if as.Theme, err = cards.Choice(c, "theme", "light", "dark"); err == nil {
+		as.Shape, err = cards.Choice(c, "shape", "wide", "square")
 	}
-	return as, nil
+	return as, err
 }
 
-// Send answers with a card, as PNG or SVG by the ending of the route. Browsers may cache it, but check each time
-// whether it is still the same.
-func (c *Desk) Send(to echo.Context, said Content) error {
-	ctx := to.Request().Context()
-	ending := path.Ext(to.Path())
-	tag, err := tagOf(said, ending)
-	if err != nil {
-		return err
-	}
-	header := to.Response().Header()
-	header.Set("ETag", tag)
-	header.Set("Cache-Control", "private, no-cache")
-	header.Add("Vary", "Accept-Language")
-	if to.Request().Header.Get("If-None-Match") == tag {
-		return to.NoContent(http.StatusNotModified)
-	}
-	b, err := c.get(ctx, tag, func() ([]byte, error) {
-		drawn := said.draw(c.images(said.Prizes))
-		if ending == ".png" {
-			return drawn.PNG()
-		}
-		return drawn.SVG()
-	})
-	if err != nil {
-		return err
-	}
-	kind := "image/png"
-	if ending == ".svg" {
-		kind = "image/svg+xml"
-		header.Set("Content-Security-Policy", "default-src 'none'; img-src data:; frame-ancestors 'none'")
-	}
-	header.Set(echo.HeaderContentDisposition, mime.FormatMediaType("attachment",
-		map[string]string{"filename": "reprise-" + said.Name + ending}))
-	return to.Blob(http.StatusOK, kind, b)
+// Content is what a card shows.
+type Content struct {
+	Look    Look
+	Name    string // in the name of the downloaded file
+	Title   string // in large letters
+	Size    int    // of the title, in pixels
+	About   string // a sentence for people who cannot see it
+	SoFar   string // beside the title, or below one that is small; empty for nothing
+	Figures []cards.Figure
+	Prizes  []cards.Row // the artist, the album and the track that were heard most
+	Bars    []Column
+	Slots   int    // how many bars there is room for
+	Other   string // substitute for names that cannot be drawn
 }
 
-// images reads pictures, without those that cannot be read or are too large.
-func (c *Desk) images(prizes []Prize) map[string]image.Image {
-	all := map[string]image.Image{}
-	for _, p := range prizes {
-		if p.Picture == "" || all[p.Picture] != nil {
-			continue
-		}
-		b, err := c.rows.Picture(p.Picture)
-		if err != nil {
-			if !errors.Is(err, fs.ErrNotExist) {
-				c.log.Error("a picture for a card cannot be read", "err", err)
-			}
-			continue
-		}
-		if m := decode(b); m != nil {
-			all[p.Picture] = m
-		}
-	}
-	return all
+// Column is how much was heard in a part of the span.
+type Column struct {
+	Label string
+	Part  int // percent of the highest
 }
 
-// decode decodes a picture; nil if it is broken or too large.
-func decode(b []byte) image.Image {
-	about, _, err := image.DecodeConfig(bytes.NewReader(b))
-	if err != nil || about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height {
-		return nil
+// About describes a prize in a sentence.
+func About(ctx context.Context, r cards.Row) string {
+	name := r.Name
+	if r.By != "" {
+		name = words.T(ctx, "year.card.by", "Name", r.Name, "Artist", r.By)
 	}
-	m, _, err := image.Decode(bytes.NewReader(b))
-	if err != nil {
-		return nil
+	return r.Label + words.T(ctx, "ui.colon") + name + "."
+}
+
+// Figures returns how long somebody listened, and the numbers of listens and artists.
+func Figures(ctx context.Context, r *review.Review) []cards.Figure {
+	l, t := words.From(ctx), r.Found.Totals
+	n, unit := r.Amount(ctx)
+	return []cards.Figure{{N: l.Number(n), Label: unit},
+		{N: l.Number(t.Listens), Label: words.T(ctx, "listening.listens", "Count", t.Listens)},
+		{N: l.Number(t.Artists), Label: words.T(ctx, "listening.artists", "Count", t.Artists)}}
+}
+
+// Picture returns the card to be sent.
+func (c *Content) Picture() cards.Picture {
+	return cards.Picture{Content: c, Draw: c.draw, File: "reprise-" + c.Name,
+		Covers: core.ViewAll(c.Prizes, func(r cards.Row) string { return r.Picture })}
+}
+
+// draw draws a card: a wide one in two columns, a square one in one.
+func (c *Content) draw(covers map[string]image.Image) *card.Card {
+	const margin = cards.Margin
+	p := &pen{Content: c, Pen: &cards.Pen{Colours: cards.Themes[c.Look.Theme], Covers: covers, Other: c.Other}}
+	if c.Look.Shape == "square" {
+		p.Card = card.New(1080, 1080, p.Ground, c.Title, c.About)
+		p.head(1080-2*margin, 200)
+		y := 300.0
+		if len(c.Figures) > 0 {
+			p.Pen.Figures(margin, y, 1080-2*margin, c.Figures)
+			y += 95
+		}
+		p.Rows(margin, y, 1080-2*margin, min(150, (1080-margin-y-p.barsTall())/3), c.Prizes)
+		p.bars(1080-margin, 1080-2*margin, 120)
+		return p.Card
 	}
-	return m
+	p.Card = card.New(1200, 630, p.Ground, c.Title, c.About)
+	left := 500.0
+	if len(c.Prizes) == 0 {
+		left = 1200 - 2*margin
+	}
+	p.head(left, 192)
+	if len(c.Figures) > 0 {
+		p.Pen.Figures(margin, 308, left, c.Figures)
+	}
+	p.bars(630-margin, left, 110)
+	tall := 630.0 - 2*margin
+	each := min(tall/float64(max(1, len(c.Prizes))), 167)
+	p.Rows(640, margin+(tall-each*float64(len(c.Prizes)))/2, 1200-640-margin, each, c.Prizes)
+	return p.Card
 }

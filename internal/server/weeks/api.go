@@ -90,7 +90,8 @@ func (h *Handler) cardAPI(c echo.Context, _ *weekCardRequest) (out core.Sent[cor
 	if err := reviews.Picture(ctx, h.Rows, top); err != nil {
 		return out, err
 	}
-	return out, h.cards.Send(c, contentOf(ctx, &w, said, top, as))
+	content := contentOf(ctx, &w, said, top, as)
+	return out, h.Cards.Send(c, content.Picture())
 }
 
 type switchReportRequest struct {

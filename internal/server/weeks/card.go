@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"reprise/internal/server/cards"
 	"reprise/internal/server/reviews"
 	"reprise/internal/weekly"
 	"reprise/internal/words"
@@ -27,10 +28,10 @@ func contentOf(ctx context.Context, w *weekly.Week, v weekly.Said, top []reviews
 		c.Bars = append(c.Bars, reviews.Column{Label: d.Short, Part: d.Part})
 	}
 	for _, r := range top {
-		p := reviews.Prize{Label: words.Each("week.top.", r.Entity.Kind).T(ctx), Name: r.Name, By: r.By, Note: r.Said,
+		p := cards.Row{Label: words.Each("week.top.", r.Entity.Kind).T(ctx), Name: r.Name, By: r.By, Note: r.Said,
 			Picture: r.Picture}
 		c.Prizes = append(c.Prizes, p)
-		about = append(about, p.About(ctx))
+		about = append(about, reviews.About(ctx, p))
 	}
 	c.About = strings.Join(about, " ")
 	return c

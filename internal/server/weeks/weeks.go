@@ -12,9 +12,9 @@ import (
 	"reprise/internal/channels"
 	"reprise/internal/digest"
 	"reprise/internal/notify"
+	"reprise/internal/server/cards"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
-	"reprise/internal/server/reviews"
 	"reprise/internal/weekly"
 )
 
@@ -29,19 +29,17 @@ type Options struct {
 	Core    *core.Core
 	Store   Store
 	Rows    *music.Rows
+	Cards   *cards.Cards
 	Reports *weekly.Reports
 	Courier *notify.Courier
 	Digests *digest.Runner
 }
 
 // Handler serves the weekly report.
-type Handler struct {
-	Options
-	cards *reviews.Desk
-}
+type Handler struct{ Options }
 
 // New returns a Handler.
-func New(o Options) *Handler { return &Handler{Options: o, cards: reviews.NewDesk(o.Core, o.Rows)} }
+func New(o Options) *Handler { return &Handler{o} }
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {

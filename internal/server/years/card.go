@@ -7,6 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/server/cards"
 	"reprise/internal/server/core"
 	"reprise/internal/server/reviews"
 	"reprise/internal/words"
@@ -41,7 +42,8 @@ func (h *Handler) sendCard(c echo.Context, s story, show shown) error {
 	if err := h.picture(ctx, v.Prizes); err != nil {
 		return err
 	}
-	return h.cards.Send(c, s.content(ctx, v, show, as))
+	said := s.content(ctx, v, show, as)
+	return h.cards.Send(c, said.Picture())
 }
 
 // contentOf returns the content of a card with parts of a year, without pictures.
@@ -69,9 +71,9 @@ func (s *story) content(ctx context.Context, v yearView, parts shown, as reviews
 		about = append(about, v.Lead[0])
 	}
 	for _, p := range v.Prizes {
-		prize := reviews.Prize{Label: p.Label, Name: p.Name, By: p.By, Note: p.Note, Picture: p.Picture}
+		prize := cards.Row{Label: p.Label, Name: p.Name, By: p.By, Note: p.Note, Picture: p.Picture}
 		c.Prizes = append(c.Prizes, prize)
-		about = append(about, prize.About(ctx))
+		about = append(about, reviews.About(ctx, prize))
 	}
 	if v.Empty != "" {
 		about = append(about, v.Empty)

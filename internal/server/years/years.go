@@ -15,9 +15,9 @@ import (
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/review"
+	"reprise/internal/server/cards"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
-	"reprise/internal/server/reviews"
 	"reprise/internal/words"
 )
 
@@ -35,12 +35,12 @@ type Handler struct {
 	core  *core.Core
 	store Store
 	rows  *music.Rows
-	cards *reviews.Desk
+	cards *cards.Cards
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, rows *music.Rows) *Handler {
-	return &Handler{core: k, store: store, rows: rows, cards: reviews.NewDesk(k, rows)}
+func New(k *core.Core, store Store, rows *music.Rows, drawn *cards.Cards) *Handler {
+	return &Handler{core: k, store: store, rows: rows, cards: drawn}
 }
 
 // Pages adds the routes of the pages.

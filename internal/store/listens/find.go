@@ -50,6 +50,14 @@ func (s *Store) Listens(
 	return s.FindListens(ctx, library.ListenFilter{User: user}, before, limit)
 }
 
+// SentListens returns up to limit listens of a user, the newest first, without their sources, and without those that
+// rules keep from being sent anywhere.
+func (s *Store) SentListens(ctx context.Context, user int64, limit int) ([]library.StoredListen, error) {
+	return db.List(ctx, s.db.Reader, ScanListen, SelectListen+`WHERE l.user_id = $1
+		AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.listen_id = l.id AND w.connection = '')
+		ORDER BY l.played_at DESC, l.id DESC LIMIT $2`, user, limit)
+}
+
 // SelectListen selects listens l with their spellings p. ScanListen reads the columns.
 const (
 	SelectListen  = "SELECT " + ListenColumns + " FROM listens l " + TheirSpellings

@@ -10,16 +10,17 @@ import (
 	"reprise/internal/store/db"
 )
 
-const selectShare = `SELECT s.id, s.user_id, s.kind, s.subject, s.hash, s.code, s.parts, s.zone, s.made_at
-	FROM shares s `
+const selectShare = `SELECT s.id, s.user_id, s.kind, s.subject, s.hash, s.code, s.parts, s.name, s.span,
+	s.zone, s.made_at FROM shares s `
 
 const deleteShare = "DELETE FROM shares WHERE user_id = $1 AND kind = $2 AND subject = $3"
 
 func (s *Store) scanShare(r db.Scanner) (l library.Share, err error) {
 	var sealed, parts string
 	var id, made int64
-	err = r.Scan(&id, &l.User, &l.Kind, &l.Subject, &l.Hash, &sealed, &parts, &l.Zone, &made)
+	err = r.Scan(&id, &l.User, &l.Kind, &l.Subject, &l.Hash, &sealed, &parts, &l.Name, &l.Span, &l.Zone, &made)
 	l.Code = s.openCode(sealed, sharePlace(id), l.Hash)
+	l.Key = s.db.Key.MAC(l.Hash, "marks of a share")
 	l.Parts, l.MadeAt = strings.Fields(parts), db.Instant(made)
 	return l, err
 }
@@ -47,8 +48,9 @@ func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
 	parts := strings.Join(l.Parts, " ")
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		if l.Hash == "" {
-			n, err := db.Affected(tx.ExecContext(ctx, `UPDATE shares SET parts = $4, zone = $5
-				WHERE user_id = $1 AND kind = $2 AND subject = $3`, l.User, l.Kind, l.Subject, parts, l.Zone))
+			n, err := db.Affected(tx.ExecContext(ctx, `UPDATE shares SET parts = $4, name = $5, span = $6,
+				zone = $7 WHERE user_id = $1 AND kind = $2 AND subject = $3`, l.User, l.Kind, l.Subject, parts, l.Name,
+				l.Span, l.Zone))
 			if err == nil && n == 0 {
 				err = library.ErrNotFound
 			}
@@ -63,9 +65,9 @@ func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
 			return err
 		}
 		return db.ExecTx(ctx, tx, `INSERT INTO shares
-			(id, user_id, kind, subject, hash, code, parts, zone, made_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			id, l.User, l.Kind, l.Subject, l.Hash, s.db.Key.Seal([]byte(l.Code), sharePlace(id)), parts, l.Zone,
-			db.Millis(l.MadeAt))
+			(id, user_id, kind, subject, hash, code, parts, name, span, zone, made_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, id, l.User, l.Kind, l.Subject, l.Hash,
+			s.db.Key.Seal([]byte(l.Code), sharePlace(id)), parts, l.Name, l.Span, l.Zone, db.Millis(l.MadeAt))
 	})
 }
 

@@ -924,12 +924,14 @@ CREATE INDEX kept_apart_person ON kept_apart (user_id);
 CREATE TABLE shares (
     id      INTEGER PRIMARY KEY,
     user_id INTEGER NOT NULL REFERENCES users (id),
-    kind    TEXT NOT NULL, -- year or playlist
+    kind    TEXT NOT NULL, -- year, playlist or profile
     subject TEXT NOT NULL, -- the year, or the playlist's id
     hash    TEXT NOT NULL UNIQUE,
     code    TEXT NOT NULL, -- sealed, to show the link again
-    parts   TEXT NOT NULL, -- of a year: what it shows, separated by spaces
-    zone    TEXT NOT NULL, -- of a year: time zone of its days and hours
+    parts   TEXT NOT NULL, -- of a year or a profile: what it shows, separated by spaces
+    name    TEXT NOT NULL, -- of a profile: what it calls its person
+    span    TEXT NOT NULL, -- of a profile: the span of its numbers
+    zone    TEXT NOT NULL, -- of a year or a profile: time zone of its days and hours
     made_at BIGINT NOT NULL,
     UNIQUE (user_id, kind, subject)
 );
