@@ -56,12 +56,9 @@ type Picture struct {
 	Covers  []string // names of cached pictures; empty ones are ignored
 	Draw    func(covers map[string]image.Image) *card.Card
 	File    string // its name when it is downloaded, without the ending
-	// Embedded says that pages of other sites show it: they may load it, and it is fetched again after a minute.
+	// Embedded says that pages of other sites show it: they may load it.
 	Embedded bool
 }
-
-// embeddedFor is how long browsers, and proxies of other sites, keep an embedded picture.
-const embeddedFor = "public, max-age=60"
 
 // Send answers with a card, as PNG or as SVG, whichever the route ends in. Browsers may cache it, but check each time
 // whether it is still the same.
@@ -76,7 +73,6 @@ func (s *Cards) Send(c echo.Context, p Picture) error {
 	header.Set("Cache-Control", "private, no-cache")
 	header.Add("Vary", "Accept-Language")
 	if p.Embedded {
-		header.Set("Cache-Control", embeddedFor)
 		header.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	}
 	if c.Request().Header.Get("If-None-Match") == tag {

@@ -19,8 +19,10 @@ func TestSettingsOfAMemberAndAnAdministrator(t *testing.T) {
 		return all
 	}
 	require.Equal(t, []string{"Services /settings/services", "Notifications /settings/notifications",
-		"Your account /settings/account", "Programs /settings/programs"}, labels(words.English, accounts.Member))
+		"Your account /settings/account",
+		"Public profile /settings/profile", "Programs /settings/programs"}, labels(words.English, accounts.Member))
 	require.Equal(t, []string{"Dienste /settings/services", "Benachrichtigungen /settings/notifications",
-		"Dein Konto /settings/account", "Personen /settings/people", "Dieser Server /settings/server",
+		"Dein Konto /settings/account", "Öffentliches Profil /settings/profile",
+		"Personen /settings/people", "Dieser Server /settings/server",
 		"Programme /settings/programs"}, labels(words.German, accounts.Admin))
 }

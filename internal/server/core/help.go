@@ -18,6 +18,7 @@ var helps = []struct{ below, document string }{
 	{"/deliveries", "deliveries"},
 	{"/settings/notifications", "channels"},
 	{"/settings/account", "signing-in"},
+	{"/settings/profile", "services#a-public-profile"},
 	{"/settings/services", "services"},
 	{"/settings/server", "commands"},
 	{"/settings/people", "first-steps#4-a-second-person"},

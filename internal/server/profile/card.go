@@ -93,11 +93,8 @@ func (p *content) drawn(ctx context.Context, theme string) drawing {
 	if r, ok := p.heard(ctx); ok {
 		d.Rows = append([]cards.Row{r}, d.Rows...)
 	}
-	for _, s := range p.Loved {
-		if len(d.Rows) < mostRows {
-			d.Rows = append(d.Rows, s.row(words.T(ctx, "profile.first.loved")))
-		}
-		break
+	if len(p.Loved) > 0 && len(d.Rows) < mostRows {
+		d.Rows = append(d.Rows, p.Loved[0].row(words.T(ctx, "profile.first.loved")))
 	}
 	return d
 }
