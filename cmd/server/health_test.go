@@ -15,8 +15,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// mostEndpoints limits the size of the roll-up: 140 endpoints in 14 days of quarters of an hour are 188,160 rows.
-const mostEndpoints = 140
+// mostEndpoints limits the size of the roll-up: 150 endpoints in 14 days of quarters of an hour are 201,600 rows.
+const mostEndpoints = 150
 
 func TestTheRollUpKnowsABoundedNumberOfEndpoints(t *testing.T) {
 	t.Parallel()
