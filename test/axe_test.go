@@ -78,7 +78,7 @@ func examine(t *testing.T, tab context.Context, script, address string, looks []
 var (
 	hrefs = regexp.MustCompile(`href="(/[^"#]*)`)
 	// ids matches what differs between pages of one kind.
-	ids = regexp.MustCompile(`/([0-9]+|[0-9a-f-]{16,})(/|$)`)
+	ids = regexp.MustCompile(`/([0-9]+|[0-9]{4}(?:-[0-9]{2})+|[0-9a-f-]{16,})(/|$)`)
 	// elsewhere matches what is no page, or leads away from where it is looked at.
 	elsewhere = regexp.MustCompile(`^/(static|api|art|account/export|manifest|logout|demo/(reset|state))|` +
 		`/authorize|\.(zip|csv|jsonl)`)

@@ -28,6 +28,8 @@ type Review struct {
 	Now   time.Time // in the zone that the days of the span belong to
 	Found listening.Answer
 	Names map[uint32]library.Entity // of everything in the lists of Found
+	// Earlier says that something was heard before the span.
+	Earlier bool
 }
 
 // Most is the length of the lists of a review. They are chosen from some candidates, so that of what was heard equally
@@ -49,6 +51,7 @@ func Count(ctx context.Context, s Store, user int64, span listening.Span, now ti
 	if err != nil {
 		return r, err
 	}
+	_, r.Earlier = listening.LastBefore(columns, span.From)
 	r.Found = listening.Count(columns, music, listening.Question{Span: span, Now: now, Most: candidates, Lead: lead})
 	r.Names, err = s.Entities(ctx, r.ids())
 	for _, rows := range r.lists() {

@@ -74,8 +74,9 @@ func (h *Handler) page(c echo.Context) error {
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c)
 	v := pageView{Said: w.Say(ctx)}
-	before, _ := w.Span.Before()
-	v.Before = weekly.Path(before.From.Format(time.DateOnly))
+	if before, _ := w.Span.Before(); w.Earlier {
+		v.Before = weekly.Path(before.From.Format(time.DateOnly))
+	}
 	if !w.UnderWay() {
 		v.After = weekly.Path(w.Span.To.Format(time.DateOnly))
 	}

@@ -130,6 +130,7 @@ func TestTheDigestOfTheWeekIsOnTop(t *testing.T) {
 			Completion: providers.Completion{Text: "You hunted.\n\nAll week.", Model: "writer-1"}}))
 		page := h.Page("/listening/weeks/1999-12-20")
 		contains(t, page, "You hunted.", "All week.", "by writer-1")
+		require.NotContains(t, page, "/listening/weeks/1999-12-13", "nothing was heard before it")
 		require.Less(t, strings.Index(page, "You hunted."), strings.Index(page, "4 listens"))
 	})
 }
