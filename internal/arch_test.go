@@ -101,7 +101,7 @@ var arrows = map[string][]string{
 	"internal/music":  {"internal/library"}, // what spellings mean, and which reports are of one play
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
-	// What pages and mails share.
+	// Shared by pages and mails.
 	"internal/review":    {"internal/library", "internal/listening", "internal/words"},
 	"internal/playrules": {"internal/library", "internal/words"}, // what is wrong with one is read on a page
 	// What is wrong with a setting is read on a page.
@@ -161,7 +161,7 @@ var arrows = map[string][]string{
 		"internal/events", "internal/library", "internal/providers", "internal/queue", "internal/resilience",
 		"internal/resilience/backoff",
 	},
-	// It writes what notify sends, with the pictures of what was heard.
+	// It writes the report that notify sends, with pictures of the music.
 	"internal/weekly": {
 		"internal/art", "internal/enrich", "internal/library", "internal/listening", "internal/notify",
 		"internal/review", "internal/words",
@@ -391,14 +391,15 @@ var arrows = map[string][]string{
 		"internal/card", "internal/library", "internal/listening", "internal/review", "internal/server/cards",
 		"internal/server/core", "internal/server/music",
 	},
-	// Its mail goes by the channels of a person, and what a language model wrote about the week stands on top.
+	// The mail is sent by a person's channels, and the page begins with what a language model wrote about the week.
 	"internal/server/weeks": {
 		"internal/activity", "internal/channels", "internal/digest", "internal/library", "internal/listening",
 		"internal/notify", "internal/review", "internal/server/cards", "internal/server/core",
 		"internal/server/music", "internal/server/reviews", "internal/weekly",
 	},
-	"internal/server/cards": {"internal/card", "internal/library", "internal/server/core", "internal/server/music"},
-	// A profile shows what is playing, too, but nothing that rules withhold, and is a feed as well.
+	"internal/server/cards": {"internal/card", "internal/library", "internal/listening", "internal/review",
+		"internal/server/core", "internal/server/music"},
+	// A profile also shows what is playing and has a feed, both without what rules withhold.
 	"internal/server/profile": {
 		"internal/accounts", "internal/activity", "internal/card", "internal/enrich", "internal/export",
 		"internal/library", "internal/listening", "internal/players", "internal/playrules", "internal/server/cards",

@@ -52,8 +52,8 @@ func (c *complaints) listen(ctx context.Context) {
 		defer c.mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			// Not from our scripts: Chromium reports this for a view transition if the second page leads on at once, or
-			// was shown before the transition was ready.
+			// This doesn't come from our scripts: Chromium reports it for a view transition if the second page
+			// redirects at once, or was shown before the transition was ready.
 			said := ev.ExceptionDetails.Error()
 			if !strings.Contains(said, "ViewTransition opt-in disabled") &&
 				!strings.Contains(said, "Page already revealed") {

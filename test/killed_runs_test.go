@@ -29,6 +29,8 @@ func TestTheThirdKillSetsTheStreamAside(t *testing.T) {
 		switch {
 		case strings.Contains(r.URL.Path, "AlbumList"):
 			_, _ = io.WriteString(w, okay+`,"albumList2":{}}}`)
+		case strings.Contains(r.URL.Path, "Starred"):
+			_, _ = io.WriteString(w, okay+`,"starred2":{}}}`)
 		case !strings.Contains(r.URL.Path, "laylist"):
 			_, _ = io.WriteString(w, okay+"}}")
 		case calm.Load():

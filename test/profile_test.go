@@ -36,7 +36,7 @@ func TestBrowserShowsAProfileToStrangers(t *testing.T) {
 		chromedp.AttributeValue("#open-profile", "href", &address, nil, byQuery))
 	require.Empty(t, examine(t, tab, script, p.url+"/settings/profile", everyLook))
 
-	// Where nobody is signed in, in both languages.
+	// Another browser, where nobody is signed in, in both languages.
 	other := browser(t)
 	do(t, other, chromedp.Navigate(address), sees("h1", "Anna"), sees("h2", "Latest listens"),
 		holds(`!document.querySelector("header nav, main a[href^='/listen'], main a[href^='/music']")`),

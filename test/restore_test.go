@@ -68,9 +68,14 @@ func TestARestoredBackupBringsNothingBack(t *testing.T) {
 	sold := v.call("POST", "/players", object{"name": "sold phone", "kind": "any"}, 201)
 	renewed := v.call("POST", "/players", object{"name": "kitchen", "kind": "any"}, 201)
 	code := path.Base(v.call("POST", "/admin/invitations", object{"name": "Carol"}, 201)["url"].(string))
+	profile := func(parts ...string) object {
+		return object{"name": "Alice", "span": "12-months", "parts": parts}
+	}
+	v.call("PUT", "/profile", profile("artists", "latest", "loved"), 200)
 	_, err := command(t, "", nil, "backup", file, "-data-dir", dir)
 	require.NoError(t, err)
 
+	v.call("PUT", "/profile", profile("artists"), 200)
 	for _, name := range []string{demo.ListenBrainz, demo.Navidrome} {
 		require.NoError(t, w.Switch(name, demo.Normal))
 		v.call("POST", "/connections/"+name+"/retry", nil, 202)
@@ -116,6 +121,8 @@ func TestARestoredBackupBringsNothingBack(t *testing.T) {
 			back.call("POST", "/session", object{"name": "Ben", "password": "correct horse"}, 401)
 			back.call("POST", "/session", object{"name": "Alice", "password": password}, 401)
 			back.call("POST", "/session", object{"name": "Alice", "password": "another good one"}, 201)
+			shown := back.call("GET", "/profile", nil, 200)["parts"]
+			require.Equal(t, []any{"artists"}, shown, "the rest was hidden since")
 		} else {
 			require.Contains(t, said, "has to go:\n  people: Alice, Ben\n"+
 				"  access tokens: Alice: lost laptop, Alice: script, Ben: phone\n")

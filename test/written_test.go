@@ -10,7 +10,7 @@ import (
 	"reprise/internal/demo"
 )
 
-// titlesAt returns the titles of an account's playlists of a name at a service.
+// titlesAt returns the titles in each of an account's playlists with a name at a service.
 func titlesAt(w *demo.World, service, account, name string) (lists [][]string) {
 	for _, l := range w.Playlists(service, account) {
 		if l.Name != name {
@@ -58,7 +58,7 @@ func TestAPlaylistGoesToListenBrainzAndSpotify(t *testing.T) {
 	v.call("PUT", page+"/copies/listenbrainz", nil, 202)
 	at(demo.ListenBrainz, "Starálfur", "Jóga", "Roygbiv")
 
-	// Spotify asks for a permission of its own, and only now.
+	// Spotify asks for a separate permission, and not before now.
 	refused := v.call("PUT", page+"/copies/spotify", nil, 409)
 	require.Equal(t, "Reprise isn't allowed to write there yet", refused["title"])
 	to, err := url.Parse(v.call("GET", page+"/copies/spotify", nil, 200)["consent"].(string))

@@ -46,7 +46,7 @@ func Shrink(picture []byte) ([]byte, error) {
 	})
 }
 
-// Square returns the middle of a picture as a square JPEG with sides of so many pixels. It has Shrink's limits and
+// Square returns the middle of a picture as a square JPEG whose sides are side pixels long. It has Shrink's limits and
 // errors.
 func Square(picture []byte, side int) ([]byte, error) {
 	return redraw(picture, func(size image.Point) (image.Rectangle, image.Point) {
@@ -56,7 +56,8 @@ func Square(picture []byte, side int) ([]byte, error) {
 	})
 }
 
-// redraw decodes a picture, and returns the part of it and in the size that choose returns for its size.
+// redraw decodes a picture, and returns a part of it at another size. For the picture's size, choose returns the part
+// and the new size.
 func redraw(picture []byte, choose func(image.Point) (image.Rectangle, image.Point)) ([]byte, error) {
 	if len(picture) > MaxUpload {
 		return nil, ErrTooLarge

@@ -191,7 +191,7 @@ func (c *Channels) letter(b mailbox, m notify.Message) (*gomail.Msg, error) {
 		}
 	}
 	if m.StopURL != "" {
-		// Not the header for one click: that would have to work for anybody who has the mail.
+		// List-Unsubscribe-Post is left out: with it, anybody who has the mail could unsubscribe.
 		msg.SetGenHeader(gomail.HeaderListUnsubscribe, "<"+m.StopURL+">")
 	}
 	return msg, nil

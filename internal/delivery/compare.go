@@ -52,8 +52,8 @@ type compareStore interface {
 	SaveCompared(context.Context, Copy) (bool, error)
 	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
-	// WantCopy adds a copy, and makes writing it due now, whatever has become of it there. With a remoteID the copy is
-	// what has that id there.
+	// WantCopy adds a copy and makes writing it due now, even if it was deleted or changed there. remoteID names the
+	// playlist there that becomes the copy; empty for a new one.
 	WantCopy(ctx context.Context, d Draft, remoteID string) error
 }
 
@@ -268,10 +268,10 @@ func sameName(there, here string) bool {
 	return there == here || there != "" && strings.HasPrefix(here, there)
 }
 
-// anything marks a copy that is being replaced in several calls: it may be like anything.
+// anything marks a copy that is being replaced in several calls: it may hold any tracks until the last one.
 const anything = "*"
 
-// marked reports whether a copy is like what was written, or may be.
+// marked reports whether a mark is, or may be, that of the tracks that were written to the copy.
 func (c *Copy) marked(mark string) bool {
 	return c.Marks == anything || strings.Contains(c.Marks, mark)
 }

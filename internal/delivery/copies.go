@@ -35,6 +35,8 @@ type copyStore interface {
 	monthStore
 	// Copy returns a copy, or library.ErrNotFound when none is wanted.
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)
+	// DropCopy ends a copy, and its deliveries that have not gone out.
+	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	// SaveRemote stores the copy's RemoteID and Report.
 	SaveRemote(context.Context, Copy) error
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)

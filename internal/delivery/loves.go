@@ -25,8 +25,8 @@ type loveStore interface {
 	RetryLove(ctx context.Context, user int64, conn library.ConnectionID, t library.Track) error
 }
 
-// lovesAtOnce is how many tracks one attempt sends. Each is a call of its own, at the service's pace, and plays should
-// not wait long behind them.
+// lovesAtOnce is how many tracks one attempt sends. Each takes a call, at the service's pace, and plays should not wait
+// long behind them.
 const lovesAtOnce = 50
 
 // loveDeliverer tells services what people love. What a service has is compared with what it should have just before,
@@ -125,8 +125,8 @@ func (f *songFinder) identify(ctx context.Context, v *library.Love) error {
 	return nil
 }
 
-// KeepLoves sends a service what a person loves from now on, and all that they have loved before. One that keeps no
-// list, such as a webhook, gets only what is new.
+// KeepLoves sends a service what a person loves from now on, and everything that they already love. A service that
+// keeps no list, such as a webhook, only gets what is new.
 func (d *Deliveries) KeepLoves(ctx context.Context, user int64, conn library.ConnectionID) error {
 	p := d.Registry.Get(conn.Provider())
 	if p == nil || !p.Takes.Loves {

@@ -51,8 +51,11 @@ func (d *Deliveries) Leave(_ context.Context, user int64) error {
 	return nil
 }
 
-// ErrNotAllowed reports that a person has not allowed Reprise yet to change something at a service.
+// ErrNotAllowed reports that a person has not yet allowed Reprise to make a change at a service.
 var ErrNotAllowed = errors.New("the person has not allowed that there")
+
+// ErrUnderWay reports that an earlier copy of a playlist is still being written at a service.
+var ErrUnderWay = errors.New("an earlier copy is still being written there")
 
 // ErrNotTaken reports that a provider does not take what it should be sent.
 var ErrNotTaken = errors.New("the service takes nothing of this kind")
@@ -85,8 +88,15 @@ func (d *Deliveries) WritePlaylist(ctx context.Context, user, playlist int64, co
 	return d.write(ctx, user, RefOf(playlist, 0), conn, "")
 }
 
+// MayBecomeCopy reports whether a playlist can become a copy of another one: it isn't a copy, and none of its person's
+// copies is of it, so that nothing is written in a circle.
+func MayBecomeCopy(p library.StoredPlaylist, copies []Copy) bool {
+	return p.Active && p.CopyOf == 0 &&
+		!slices.ContainsFunc(copies, func(c Copy) bool { return c.playlist() == p.ID })
+}
+
 // WriteInto is WritePlaylist, but into a playlist that the provider has already, which loses its tracks. It returns
-// ErrNotTaken if that one is a copy itself, is copied elsewhere, or a copy is there already.
+// ErrNotTaken if that one can't become a copy, or a copy is there already, and ErrUnderWay while one is being written.
 func (d *Deliveries) WriteInto(ctx context.Context, user, playlist, into int64) error {
 	list, err := d.Store.PlaylistOnly(ctx, user, playlist)
 	if err != nil {
@@ -97,10 +107,10 @@ func (d *Deliveries) WriteInto(ctx context.Context, user, playlist, into int64) 
 		return err
 	}
 	all, err := d.Store.Copies(ctx, user, WritePlaylist)
-	taken := slices.ContainsFunc(all, func(c Copy) bool {
-		return c.playlist() == into || c.playlist() == playlist && c.Connection == there.Connection
+	already := slices.ContainsFunc(all, func(c Copy) bool {
+		return c.playlist() == playlist && c.Connection == there.Connection
 	})
-	if err == nil && (taken || !there.Active || there.CopyOf != 0 || there.Connection == list.Connection) {
+	if err == nil && (already || !MayBecomeCopy(there, all) || there.Connection == list.Connection) {
 		err = ErrNotTaken
 	}
 	if err != nil {
@@ -118,7 +128,8 @@ func (d *Deliveries) Restore(ctx context.Context, user, playlist int64, version 
 	return d.write(ctx, user, RefOf(playlist, version), to, "")
 }
 
-// write has a provider hold a copy of what a reference names, in the playlist with an id there unless that is empty.
+// write has a provider hold a copy of what a reference names. into is the id of the playlist there to write it into;
+// empty for a new one.
 func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn library.ConnectionID,
 	into string) error {
 	p := d.Registry.Get(conn.Provider())
@@ -126,7 +137,11 @@ func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn lib
 		return ErrNotTaken
 	}
 	c, err := d.Store.Connection(ctx, user, conn)
-	if err == nil && !p.May(providers.WritePlaylists, c.Credentials) {
+	switch {
+	case err != nil:
+	case !p.TakesPlaylists(c.Credentials):
+		err = ErrNotTaken
+	case !p.May(providers.WritePlaylists, c.Credentials):
 		err = ErrNotAllowed
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ type announcement struct {
 	user  int64
 	from  library.ConnectionID
 	track library.Track
-	// withheld lists the connections that its person's rules keep it from.
+	// withheld lists the connections that the person's rules keep the play from.
 	withheld []library.ConnectionID
 }
 

@@ -85,8 +85,12 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name,
 			piecewise: d.registry.Get(c.Provider()).Takes.Piecewise}
 		var err error
-		if back {
-			err = w.look(ctx, list)
+		switch {
+		case back:
+			err = w.look(ctx, list.Position)
+		case kept.Written == 0 && kept.Marks == "" && kept.RemoteID != "": // a playlist that is to become the copy
+			err = w.look(ctx, 0)
+			w.own = nil
 		}
 		if err != nil {
 			return err
@@ -98,6 +102,14 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		drift = w.drift
 		return err
 	})
+	if errors.Is(err, providers.ErrNotOffered) { // its server can't be written to any more
+		err = d.store.DropCopy(context.WithoutCancel(ctx), a.User, a.Connection, WritePlaylist, a.Ref)
+		return errors.Join(err, d.leave(ctx, a, kept))
+	}
+	if refused != nil && kept.Written == 0 && kept.RemoteID != "" { // the playlist isn't the copy
+		kept.RemoteID = ""
+		refused = errors.Join(refused, d.store.SaveRemote(context.WithoutCancel(ctx), kept))
+	}
 	if err == nil && drift != "" {
 		if kept.Drift = drift; kept.Choice == "" {
 			err = tellDrift(context.WithoutCancel(ctx), d.teller, d.store, d.registry, c, kept)
@@ -233,7 +245,7 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 		w.drift = Edited
 		return "", nil, nil
 	}
-	maybe := is + " " + wanted // what it may be like if the process ends before it knows
+	was, maybe := w.copy.Marks, is+" "+wanted // the marks to expect if the process ends during the write
 	if w.piecewise {
 		maybe = anything
 	}
@@ -242,6 +254,11 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	}
 	w.begun = true
 	if err := w.there.ReplacePlaylist(ctx, known.SourceID, w.name, ids); err != nil {
+		if resilience.IsItem(err) { // refused; perhaps only after a part of it was done
+			if now, e := tracksOf(ctx, w.there, *known); e == nil && markOf(now) == is {
+				err = errors.Join(err, w.marks(ctx, was))
+			}
+		}
 		return "", nil, err
 	}
 	if now, err = tracksOf(ctx, w.there, *known); err != nil {

@@ -66,9 +66,9 @@ func (c *Copy) restores(list library.StoredPlaylist) bool {
 	return back
 }
 
-// look reads the playlist that a version replaces, and stores it first: it may have changed there since the last sync.
+// look reads the playlist that is replaced, and stores it first: it may have changed there since the last sync.
 // The songs in it are those whose ids are certain; the others are searched for, because ids change.
-func (w *playlistWriter) look(ctx context.Context, list library.StoredPlaylist) error {
+func (w *playlistWriter) look(ctx context.Context, position int) error {
 	w.own = map[string]bool{}
 	now, err := w.find(ctx)
 	if now == nil || err != nil {
@@ -85,5 +85,5 @@ func (w *playlistWriter) look(ctx context.Context, list library.StoredPlaylist) 
 		}
 	}
 	delete(w.own, "")
-	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, list.Position, tracks)
+	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, position, tracks)
 }

@@ -15,7 +15,7 @@ type Play struct {
 	Fresh  bool             // a new listen, not one that was known from another provider
 	Guess  bool             // its time is a guess
 	Others []library.Source // further sources that reported it
-	// Withheld lists the connections that its person's rules keep it from; see [playrules.Sends].
+	// Withheld lists the connections that the person's rules keep the listen from; see [playrules.Sends].
 	Withheld []library.ConnectionID
 }
 

@@ -49,6 +49,9 @@ type runStore interface {
 // run implements Deliveries.Run.
 func (r *runner) run(ctx context.Context) error {
 	if err := errors.Join(r.Store.Resume(ctx, r.mine), r.releaseReady(ctx)); err != nil {
+		if ctx.Err() != nil { // stopped at the start, which is no failure
+			return nil
+		}
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)

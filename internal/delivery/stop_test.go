@@ -30,6 +30,15 @@ func slow(d time.Duration) func(context.Context) error {
 	}
 }
 
+// A server that is told to stop while it starts ends without an error.
+func TestAStopAtTheStartIsNoFailure(t *testing.T) {
+	t.Parallel()
+	g := newStage(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, g.d.Run(ctx))
+}
+
 // A service that has a listen, and could not say so, would be sent it again after the next start.
 func TestAStopLetsAnAttemptFinish(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ const (
 	recordingPrefix = "https://musicbrainz.org/recording/"
 )
 
-// sentList is a playlist as it is sent to be made or changed.
+// sentList is a playlist in the body of a request that creates or changes one.
 type sentList struct {
 	Playlist struct {
 		Title      string `json:"title"`
@@ -27,7 +27,7 @@ type sentList struct {
 	} `json:"playlist"`
 }
 
-// public says whether others see it; nil if that is not said.
+// public returns whether others can see the playlist; nil if the request doesn't say.
 func (s *sentList) public() *bool { return s.Playlist.Extension[jspfPlaylist].Public }
 
 // createList makes a playlist.
@@ -52,7 +52,7 @@ func (lb *listenBrainz) createList(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, object{"status": "ok", "playlist_mbid": id})
 }
 
-// editList overwrites the name, the description and who sees a playlist.
+// editList overwrites a playlist's name, description and visibility.
 func (lb *listenBrainz) editList(w http.ResponseWriter, r *http.Request) {
 	p, s, ok := lb.sentList(w, r)
 	if !ok {
@@ -98,7 +98,7 @@ func (lb *listenBrainz) removeFromList(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// changeList changes a person's own playlist, unless f says what is wrong with that.
+// changeList applies f to a person's own playlist. f returns what is wrong with the request, if anything.
 func (lb *listenBrainz) changeList(w http.ResponseWriter, r *http.Request, p *person, f func(*playlist) string) {
 	problem := ""
 	err := lb.home.changeList(p, ListenBrainz, r.PathValue("mbid"), lb.opts.Now(), func(l *playlist) {
@@ -119,13 +119,13 @@ func (lb *listenBrainz) changeList(w http.ResponseWriter, r *http.Request, p *pe
 	}
 }
 
-// listWriter returns the person whose token it is.
+// listWriter returns the person whose token the request has.
 func (lb *listenBrainz) listWriter(w http.ResponseWriter, r *http.Request) (*person, bool) {
 	account, ok := lb.writer(w, r)
 	return lb.home.person(account), ok
 }
 
-// sentList reads a playlist that is sent.
+// sentList reads the playlist in a request's body, and the person who sent it.
 func (lb *listenBrainz) sentList(w http.ResponseWriter, r *http.Request) (*person, *sentList, bool) {
 	p, ok := lb.listWriter(w, r)
 	if !ok {
@@ -139,8 +139,7 @@ func (lb *listenBrainz) sentList(w http.ResponseWriter, r *http.Request) (*perso
 	return p, &s, true
 }
 
-// recordings returns the tracks that a call names, or what is wrong with it. Recordings that nobody here has heard of
-// are passed over.
+// recordings returns the tracks that a call names, or what is wrong with it. It skips unknown recordings.
 func (lb *listenBrainz) recordings(s *sentList) (tracks []int, problem string) {
 	if len(s.Playlist.Tracks) > mostAdded {
 		return nil, "You may only add max 100 recordings per call."

@@ -26,7 +26,7 @@ type Loved struct {
 // startOpinions is how many tracks a person loves at each service in the beginning.
 const startOpinions = 12
 
-// lovesAtFirst returns what a person loves at a service in the beginning: some of it at every service, some only there.
+// lovesAtFirst returns what a person loves at a service at the start: some tracks at every service, others only there.
 func (t *teller) lovesAtFirst(service string, now time.Time) (all []opinion) {
 	skip := map[string]int{Spotify: 0, LastFM: 4, ListenBrainz: 6, Navidrome: 9}[service]
 	for i := range startOpinions {
@@ -241,7 +241,7 @@ func (nd *navidrome) star(score int) func(*http.Request, *person) (object, *subs
 	}
 }
 
-// setLiked puts tracks among the liked songs with PUT, and takes them out with DELETE.
+// setLiked adds tracks to the liked songs (PUT) or removes them (DELETE).
 func (sp *spotify) setLiked(w http.ResponseWriter, r *http.Request, p *person) {
 	uris := strings.Split(r.FormValue("uris"), ",")
 	if r.FormValue("uris") == "" || len(uris) > 40 {

@@ -139,7 +139,7 @@ func (w *World) talk(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// readLetter returns the text of a mail, as far as it can be read: of one with parts, the first text.
+// readLetter returns the text of a mail, as far as it can be read; for a mail with parts, that of the first one.
 func readLetter(letter *mail.Message) string {
 	body, kind := letter.Body, letter.Header.Get("Content-Type")
 	for {

@@ -124,7 +124,7 @@ func (h *household) addList(p *person, l *playlist) {
 	p.playlists = append(p.playlists, l)
 }
 
-// changeList puts what f makes of a copy into the place of a person's own playlist.
+// changeList applies f to a copy of a person's own playlist, and puts the copy in its place.
 func (h *household) changeList(p *person, service, id string, now time.Time, f func(*playlist)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,8 +139,8 @@ func (h *household) changeList(p *person, service, id string, now time.Time, f f
 	return nil
 }
 
-// ownLocked returns the index of a person's own playlist at a service among all of that person's. Somebody else's may
-// not be changed; a private one is not even there.
+// ownLocked returns the index in p.playlists of a person's own playlist at a service. It returns errOthers if the
+// playlist is somebody else's, and errNoList if that one is private.
 func (h *household) ownLocked(p *person, service, id string) (int, error) {
 	here := func(l *playlist) bool { return l.service == service && l.id == id }
 	if i := slices.IndexFunc(p.playlists, here); i >= 0 {

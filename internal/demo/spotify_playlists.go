@@ -14,7 +14,7 @@ const (
 	mostURIs      = 100
 )
 
-// search finds tracks by an ISRC, or by words of their names.
+// search finds tracks by an ISRC, or by words in their names.
 func (sp *spotify) search(w http.ResponseWriter, r *http.Request, _ *person) {
 	limit, ok := limitOf(w, r, 5, searchResults)
 	if !ok {
@@ -110,7 +110,7 @@ func (sp *spotify) putItems(w http.ResponseWriter, r *http.Request, p *person) {
 	}
 }
 
-// named returns the tracks of some URIs, or answers that there is no such track.
+// named returns the tracks that the URIs name. If one names none, it answers with an error.
 func (sp *spotify) named(w http.ResponseWriter, uris []string) ([]int, bool) {
 	byID := map[string]int{}
 	for _, id := range sp.home.tracks(func(*album) bool { return true }) {
@@ -130,7 +130,7 @@ func (sp *spotify) named(w http.ResponseWriter, uris []string) ([]int, bool) {
 	return tracks, true
 }
 
-// changeList changes a person's own playlist, or answers why it doesn't.
+// changeList applies f to a person's own playlist, or answers why it can't.
 func (sp *spotify) changeList(w http.ResponseWriter, r *http.Request, p *person, f func(*playlist)) bool {
 	err := sp.home.changeList(p, Spotify, r.PathValue("id"), sp.opts.Now(), f)
 	switch {

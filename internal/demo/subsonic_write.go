@@ -47,7 +47,7 @@ func (nd *navidrome) search3(r *http.Request, p *person) (object, *subsonicError
 	return object{"searchResult3": result}, nil
 }
 
-// search returns those of some tracks in whose title, artist or album every word of a text begins a word.
+// search returns the tracks that match a text: each of its words begins a word of the title, the artist or the album.
 func (h *household) search(among []int, text string) (found []int) {
 	wanted := terms(text)
 	for _, id := range among {
@@ -162,7 +162,7 @@ func (nd *navidrome) change(p *person, id string, f func(*playlist)) *subsonicEr
 	return listError(nd.home.changeList(p, Navidrome, id, nd.opts.Now(), f))
 }
 
-// listError is the answer to a change of a playlist that failed.
+// listError returns the answer to a failed change of a playlist.
 func listError(err error) *subsonicError {
 	switch err {
 	case nil:

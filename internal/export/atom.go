@@ -13,8 +13,8 @@ type Feed struct {
 	Title    string
 	Language string // BCP 47
 	Author   string
-	Home     string // address of the page that it is the feed of
-	Self     string // its own address; empty if that is nobody's business
+	Home     string // address of the page that the feed belongs to
+	Self     string // the feed's own address; empty to leave it out
 	Updated  time.Time
 	Entries  []FeedEntry // the newest first
 }
@@ -22,14 +22,14 @@ type Feed struct {
 // FeedEntry is one listen in a feed.
 type FeedEntry struct {
 	ID      string // an IRI that never changes
-	URL     string // of its page
+	URL     string // of the listen's page
 	Title   string
 	Summary string // plain text; may be empty
 	At      time.Time
 }
 
-// Atom returns the feed as https://www.rfc-editor.org/rfc/rfc4287 has it. It was updated with its newest entry, or
-// without any, at Updated.
+// Atom returns the feed in the Atom format; see https://www.rfc-editor.org/rfc/rfc4287. Its time of update is that of
+// the newest entry, or Updated if there are no entries.
 func (f Feed) Atom() ([]byte, error) {
 	a := atomFeed{Language: f.Language, ID: f.ID, Title: f.Title, Updated: library.Stamp(f.Updated), Author: f.Author,
 		Generator: "Reprise", Links: []atomLink{pageLink(f.Home)}}

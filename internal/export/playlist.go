@@ -69,8 +69,13 @@ func (f ListForm) Write(
 	return n, err
 }
 
-// from describes where a playlist comes from, for its annotation.
-func from(p library.StoredPlaylist) string { return "From " + string(p.Connection) }
+// from describes where a playlist comes from, for its annotation; empty if that isn't to be said.
+func from(p library.StoredPlaylist) string {
+	if p.Connection == "" {
+		return ""
+	}
+	return "From " + string(p.Connection)
+}
 
 const recordings = "https://musicbrainz.org/recording/"
 

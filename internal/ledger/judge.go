@@ -197,8 +197,8 @@ func Stale(l library.Ledger, now time.Time) bool {
 	return !l.Read.IsZero() && now.Sub(l.Read) > staleAfter
 }
 
-// wholeSince returns since when a history is complete. bounded reports whether plays before that may be missing;
-// otherwise the history begins there.
+// wholeSince returns the time since which a history is complete. bounded reports whether plays before that may be
+// missing; otherwise the history begins there.
 func wholeSince(l library.Ledger, now time.Time) (since time.Time, bounded bool) {
 	m, first := library.MonthOf(now), library.MonthOf(Beginning)
 	if l.Read.Before(now) {

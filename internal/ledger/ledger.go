@@ -75,8 +75,9 @@ func Compare(there []library.Listen, here []library.Reported, known map[string]b
 // few is how many plays of a month that was compared before may turn up without a question.
 const few = 100
 
-// Sudden reports whether so many plays turn up in a month that the person must be asked before they are stored. After
-// a merge of accounts they could be another person's. What is missing at the first comparison was just never read.
+// Sudden reports whether so many plays turn up in a month that the person must be asked before they are stored: after
+// accounts were merged, they could be another person's. It is false for the first comparison, because what is missing
+// then was just never read.
 func Sudden(a library.Audit, missing int) bool {
 	return a.Compared() && !a.Take && missing > max(few, a.Here/2)
 }

@@ -20,7 +20,7 @@ type Entity struct {
 	MBID     string        // MusicBrainz's id of the artist, release group or recording; empty while unknown
 }
 
-// Pictured returns a track by which the picture of the entity is found.
+// Pictured returns a track for looking up the picture of the entity.
 func (e Entity) Pictured() Track {
 	if e.Kind == KindAlbum {
 		return Track{Artist: e.Artist, Album: e.Title}

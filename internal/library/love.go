@@ -48,7 +48,7 @@ type LoveFilter struct {
 	Text  string       // in title or artist
 	At    ConnectionID // listed there
 	NotAt ConnectionID // not listed there
-	// Said at Since or later, and before Until; zero for no limit.
+	// Since and Until select what was said at Since or later, and before Until; zero for no limit.
 	Since, Until time.Time
 }
 

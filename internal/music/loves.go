@@ -22,14 +22,14 @@ type LovesRead struct {
 const (
 	// unlistedFor is how long a service may take to list a track that was sent to it, before it is sent again.
 	unlistedFor = time.Hour
-	// mostTold is how often a track is sent to a service that never lists it: it may have another name for it.
+	// mostTold is how often a track is sent to a service that never lists it; the service may list it by another name.
 	mostTold = 2
 )
 
 // ReadLoves compares what a service lists with what was known of it before, and with what its person has said here,
 // both by [LoveKey]. What the service has changed since is something that they have said, and the latest word counts,
 // wherever it was said. What was sent there and is not listed yet is no change, nor is what is listed without a name.
-// What the first reading brings without a time never overrides what is known here.
+// Tracks without a time in the first reading never override what is known here.
 func ReadLoves(ours map[int64]library.Love, there map[int64]library.LoveThere, listed []library.Love, first bool,
 	now time.Time) LovesRead {
 	r := &LovesRead{Said: map[int64]library.Love{}, There: map[int64]library.LoveThere{}}

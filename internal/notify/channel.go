@@ -36,7 +36,7 @@ type Channel struct {
 	LastSentAt   time.Time
 	CreatedAt    time.Time
 	Waiting      int // messages
-	// Reported is the Monday, as a date in UTC, of the latest week whose report was due; zero where none is wanted.
+	// Reported is the Monday, as a date in UTC, of the latest week whose report was due; zero if the channel gets none.
 	Reported time.Time
 }
 
@@ -69,7 +69,7 @@ func (w Wishes) zone() *time.Location {
 	return zone
 }
 
-// ZoneFor returns the time zone of what a channel sends: that of its reader, who is in ctx, else its own.
+// ZoneFor returns the time zone for what a channel sends: that of the reader in ctx, or else the channel's own.
 func (w Wishes) ZoneFor(ctx context.Context) *time.Location {
 	if zone := words.Zone(ctx); zone != nil {
 		return zone
@@ -121,13 +121,13 @@ type Message struct {
 	Text       string
 	Connection library.ConnectionID // empty for those about no service
 	Category   string
-	URL        string // of the page that shows it; whole; empty for a report, whose text has it
+	URL        string // of the page that shows it, in full; empty for a report, which has it in its text
 	CreatedAt  time.Time
 	ResolvedAt time.Time
 	Items      []Item // of a digest
-	HTML       string // the same as Text, for mail programs; empty for none
+	HTML       string // Text as HTML, for mail programs; empty for none
 	Pictures   []Picture
-	StopURL    string // of the page that ends such messages; whole; empty for those that nobody subscribes to
+	StopURL    string // of the page that ends such messages, in full; empty if there is nothing to end
 }
 
 // Item is one of the entries of a digest.

@@ -92,7 +92,7 @@ type CourierOptions struct {
 	// Told counts what was sent; result is sent, failed or dropped. Nil for none.
 	Told  func(severity, channel, result string)
 	Named []Channel // of the settings, see Adopt
-	// Reporter writes the weekly reports. Nil where nobody can ask for them.
+	// Reporter writes the weekly reports; nil if there are none.
 	Reporter Reporter
 }
 

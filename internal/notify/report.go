@@ -18,14 +18,14 @@ type Reporter interface {
 	Report(ctx context.Context, user int64, monday time.Time, baseURL string) (Message, error)
 }
 
-// Picture is a picture in the HTML of a message, which refers to it as "cid:" and its ID.
+// Picture is a picture in the HTML of a message, which refers to it as "cid:" followed by its ID.
 type Picture struct {
 	Name string // of the file
 	Type string // media type
 	Data []byte
 }
 
-// ID returns what names the picture within its message (RFC 2392).
+// ID returns the picture's Content-ID within its message (RFC 2392).
 func (p Picture) ID() string { return p.Name + "@reprise" }
 
 // Subscription is a channel by which a person gets their weekly report.
@@ -35,13 +35,13 @@ type Subscription struct {
 	Week          time.Time // as Channel.Reported
 }
 
-// DateIn returns the beginning of a date, given in UTC, in a zone.
+// DateIn returns the time at which a date, given in UTC, begins in a zone.
 func DateIn(date time.Time, zone *time.Location) time.Time {
 	y, m, d := date.UTC().Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// report returns the report of the week from a Monday, given as a date, as it is sent by a channel.
+// report returns the report, as a channel sends it, of the week that begins on a Monday, given as a date.
 func (c *post) report(ctx context.Context, ch Channel, monday time.Time) (Message, error) {
 	if c.opt.Reader != nil {
 		ctx = c.opt.Reader(ctx, ch.User)
@@ -52,7 +52,7 @@ func (c *post) report(ctx context.Context, ch Channel, monday time.Time) (Messag
 	return m, err
 }
 
-// sendReport sends a report that waits, unless nothing is left that was heard in its week.
+// sendReport sends a waiting report. It drops the report if its week no longer has any listens.
 func (c *Courier) sendReport(ctx context.Context, ch Channel, attempt int, w Waiting) error {
 	m, err := c.report(ctx, ch, w.OpenedAt)
 	if errors.Is(err, ErrSilent) {
@@ -64,8 +64,8 @@ func (c *Courier) sendReport(ctx context.Context, ch Channel, attempt int, w Wai
 	return c.sendOne(ctx, ch, attempt, m, []Waiting{w})
 }
 
-// SendReport sends the report of the week from a Monday, given as a date, at once, whatever the hour. It returns a
-// *RefusedError if that fails, and ErrSilent for a week without listens.
+// SendReport sends the report of the week that begins on a Monday, given as a date, at once, even in quiet hours. It
+// returns a *RefusedError if that fails, and ErrSilent for a week without listens.
 func (c *Courier) SendReport(ctx context.Context, user, id int64, monday time.Time) error {
 	ch, err := c.opt.Store.Channel(ctx, user, id)
 	if err != nil {
@@ -75,6 +75,6 @@ func (c *Courier) SendReport(ctx context.Context, user, id int64, monday time.Ti
 	if err != nil {
 		return err
 	}
-	m.ID = idOf(m.ID, m.CreatedAt.UnixNano()) // another mail than that of Monday
+	m.ID = idOf(m.ID, m.CreatedAt.UnixNano()) // so that it counts as another mail than Monday's
 	return c.try(ctx, ch, m)
 }

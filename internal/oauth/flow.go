@@ -72,7 +72,7 @@ type Request struct {
 	Session     string // any text that identifies the browser's session
 	RedirectURI string
 	ReturnTo    string
-	Further     []providers.Permission // to ask for
+	Further     []providers.Permission // permissions to ask for
 }
 
 // Begin returns the address at the provider that the person's browser has to open.

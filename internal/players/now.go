@@ -17,8 +17,8 @@ type Playing struct {
 	Name  string               // of the player; empty for a connection
 	With  string               // the device or program; empty for unknown
 	Track library.Track
-	Told  library.Track // the title and artist as reported, before its person's rules changed them in Track
-	// Withheld lists the connections that its person's rules keep it from; see [playrules.Sends].
+	Told  library.Track // the title and artist as reported; in Track, the person's rules have been applied
+	// Withheld lists the connections that the person's rules keep the play from; see [playrules.Sends].
 	Withheld []library.ConnectionID
 	Since    time.Time // when it was first said
 	Until    time.Time // when it is forgotten
@@ -50,8 +50,8 @@ type Now struct {
 	strays strays
 }
 
-// rule applies a person's rules to what has begun to play, and reports whether to show it. What a rule ignores is not
-// shown, and nothing is while the rules can't be read.
+// rule applies a person's rules to what has begun to play, and reports whether to show it. It is not shown if a rule
+// ignores it, or if the rules can't be read.
 func (n *Now) rule(user int64, p *Playing) bool {
 	rules, err := n.other.RulesFor(user)
 	if err != nil {

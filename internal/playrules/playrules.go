@@ -294,8 +294,8 @@ func within(at time.Time, begins, ends int) bool {
 	return now >= begins || now < ends
 }
 
-// rewrite returns a track with another name. One without a title or an artist stays as it is. A track with another
-// title or artist has no ids: services and MusicBrainz know the recording by the name that it had, and would bring that
+// rewrite returns a track with a name rewritten. If no title or no artist would be left, it changes nothing. A new
+// title or artist also drops the track's ids: services and MusicBrainz know them by the old name, and would bring that
 // back.
 func (r compiled) rewrite(t library.Track) library.Track {
 	pattern, field := r.title, &t.Title

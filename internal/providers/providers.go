@@ -27,6 +27,8 @@ type Provider struct {
 	Keys     *keys.Pool
 	// Missing lists the paths of required settings that are empty; nil when the provider can be used.
 	Missing []string
+	// Lists reports whether a server offers playlists, as far as was learned when it was connected; nil for all.
+	Lists func(library.Credentials) bool
 	// App returns the app whose limits connections share: the client id, or the host of the user's own server.
 	App func(library.Credentials) string
 	// Open returns an adapter that makes all its requests as parts of this call, with these credentials. It sends none
@@ -94,19 +96,19 @@ type OAuth struct {
 	AuthURL      string
 	TokenURL     string
 	Scopes       []string
-	// Further are the scopes that are asked for beside Scopes once a person wants what needs them; see [Provider.May].
-	// The token endpoint must name the scopes that were granted.
+	// Further has the scopes that are asked for in addition to Scopes once a person wants what needs them; see
+	// [Provider.May]. The token endpoint must name the scopes that were granted.
 	Further    map[Permission][]string
 	AuthParams map[string]string // further parameters of the authorization request
 	// Months is the lifetime of an authorization in months; 0 means unlimited.
 	Months int
 }
 
-// ScopeField is the credential with the scopes that a person has granted, as the token endpoint named them: separated
-// by spaces.
+// ScopeField is the credential that holds the scopes that a person has granted, separated by spaces, as the token
+// endpoint named them.
 const ScopeField = "scope"
 
-// Permission is something that a person allows only when they want it.
+// Permission is something beyond reading that a person is asked to allow once they want to use it.
 type Permission string
 
 // The permissions.
@@ -115,7 +117,12 @@ const (
 	WriteLoves     Permission = "loves"
 )
 
-// May reports whether an authorization includes a permission, as far as the provider has scopes for it.
+// TakesPlaylists reports whether playlists can be written at the server of a connection.
+func (p *Provider) TakesPlaylists(cred library.Credentials) bool {
+	return p.Takes.Playlists && (p.Lists == nil || p.Lists(cred))
+}
+
+// May reports whether an authorization includes a permission. A provider without scopes for it always allows it.
 func (p *Provider) May(what Permission, cred library.Credentials) bool {
 	if p.OAuth == nil {
 		return true

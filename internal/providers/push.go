@@ -23,14 +23,14 @@ type Takes struct {
 	Repeat    string
 	Library   bool // plays are of songs in the person's own library: the adapter is a LibraryTaker
 	Playlists bool // the adapter is a PlaylistWriter
-	// Piecewise means that a playlist is replaced in several calls. After one of them failed, it may be neither what it
-	// was nor what it shall be.
+	// Piecewise means that a playlist is replaced in several calls. If one of them fails, the playlist may be neither
+	// what it was nor what it should become.
 	Piecewise bool
 	Archive   bool // the adapter is an ObjectStore
 	Deletions bool // listens can be deleted there: the adapter is a ListenDeleter
 	Playing   bool // what is playing now is shown there: the adapter is a PlayingTaker
 	Loves     bool // the adapter is a LoveTaker
-	// LovesFound means that a LoveTaker, which is a SongFinder then, gets tracks by the SourceIDs that it finds.
+	// LovesFound means that the LoveTaker is also a SongFinder, and takes tracks by the SourceIDs that it found.
 	LovesFound bool
 	Hates      bool // a LoveTaker takes what is hated, too
 }

@@ -104,7 +104,7 @@ func (r Recipe) Check() words.Text {
 	return words.Text{}
 }
 
-// Same reports whether another recipe is like this one in all that its person has chosen.
+// Same reports whether two recipes are equal in everything that a person chooses.
 func (r Recipe) Same(other Recipe) bool {
 	other.ID, other.Renewed = r.ID, r.Renewed
 	return r == other

@@ -1,5 +1,5 @@
-// Package review counts what a person heard in a week or a year, for looking back on it: how much, compared with the
-// span before, and of whom, with the names. It puts what a week and a year have in common into words.
+// Package review counts what a person heard in a week or a year: how much, compared with the week or year before, and
+// which artists, albums and tracks. It also has the sentences that weeks and years share.
 package review
 
 import (
@@ -13,34 +13,34 @@ import (
 	"reprise/internal/words"
 )
 
-// Store is what counting reads.
+// Store is the part of the store that this package reads.
 type Store interface {
-	// Columns returns what a person has heard, in order of time, and Meanings what that is.
+	// Columns returns a person's listens in order of time, and Meanings the music that they refer to.
 	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
 	Meanings(context.Context) (*listening.Music, error)
 	// Entities returns the names of artists, albums and tracks.
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 }
 
-// Review is a span of a person, counted.
+// Review is what a person heard in a span, counted.
 type Review struct {
 	Span  listening.Span
 	Now   time.Time // in the zone that the days of the span belong to
 	Found listening.Answer
 	Names map[uint32]library.Entity // of everything in the lists of Found
-	// Earlier says that something was heard before the span.
+	// Earlier reports whether something was heard before the span.
 	Earlier bool
 }
 
-// Most is the length of the lists of a review. They are chosen from some candidates, so that of what was heard equally
-// often, the same names always come first.
+// Most is the maximum length of a list in a review. Lists are cut from more candidates, so that ties are always decided
+// by name.
 const (
 	Most       = 5
 	candidates = 20
 )
 
-// Count counts a span of a person. lead also finds the top artist of each piece of the span, and which new artists
-// stayed.
+// Count counts what a person heard in a span. With lead, it also finds the top artist of each piece of the span, and
+// which new artists stayed.
 func Count(ctx context.Context, s Store, user int64, span listening.Span, now time.Time, lead bool) (Review, error) {
 	r := Review{Span: span, Now: now}
 	columns, err := s.Columns(ctx, user)
@@ -66,7 +66,7 @@ func (r *Review) lists() []*[]listening.Row {
 	return []*[]listening.Row{&f.Artists, &f.Albums, &f.Tracks, &f.New, &f.Stayed, &f.Back}
 }
 
-// ranked returns the first rows of a list: what was heard equally often is in the order of its names.
+// ranked returns the first rows of a list, with ties in order of name.
 func (r *Review) ranked(rows []listening.Row) []listening.Row {
 	slices.SortStableFunc(rows, func(x, y listening.Row) int {
 		a, b := r.Names[x.ID], r.Names[y.ID]
@@ -93,9 +93,13 @@ func (r *Review) ids() (ids []uint32) {
 // UnderWay reports whether the span has not ended.
 func (r *Review) UnderWay() bool { return r.Now.Before(r.Span.To) }
 
-// Amount returns the time listened as a number and its unit: hours from two on, else minutes.
+// Amount returns the time listened as a number and its unit: hours if there are at least two, otherwise minutes.
 func (r *Review) Amount(ctx context.Context) (n int, unit string) {
-	d := r.Found.Totals.Time
+	return Amount(ctx, r.Found.Totals.Time)
+}
+
+// Amount returns a length of time in whole hours, or in minutes below two hours, and what they are called.
+func Amount(ctx context.Context, d time.Duration) (n int, unit string) {
 	if d < 2*time.Hour {
 		n = int(d.Round(time.Minute) / time.Minute)
 		return n, words.T(ctx, "listening.minutes", "Count", n)
@@ -116,14 +120,14 @@ func (r *Review) Heard(ctx context.Context) string {
 		"Artists", words.T(ctx, "year.artists", "Count", t.Artists))
 }
 
-// Comparison is how many listens there were, compared with the span before.
+// Comparison compares the number of listens with that of the span before.
 type Comparison struct {
-	Which   string  // times for at least twice as many, more, less or same; with _so_far while the span lasts
-	Percent int     // by how many more or less
-	Times   float64 // as many as before
+	Which   string  // times for at least twice as many, else more, less or same, with _so_far while the span lasts
+	Percent int     // how many more or less, in percent
+	Times   float64 // how many times as many
 }
 
-// Compared compares the listens with those of the span before; false if there were none.
+// Compared compares the listens with those of the span before. ok is false if that had none.
 func (r *Review) Compared() (c Comparison, ok bool) {
 	now, before := r.Found.Totals.Listens, r.Found.Before.Listens
 	if before == 0 {
@@ -146,7 +150,7 @@ func (r *Review) Compared() (c Comparison, ok bool) {
 	return c, true
 }
 
-// Busiest returns the day with the most listens; false without any.
+// Busiest returns the day with the most listens; false if there are no listens.
 func (r *Review) Busiest() (listening.DayCount, bool) {
 	if len(r.Found.Days) == 0 {
 		return listening.DayCount{}, false
@@ -154,7 +158,7 @@ func (r *Review) Busiest() (listening.DayCount, bool) {
 	return slices.MaxFunc(r.Found.Days, func(a, b listening.DayCount) int { return a.Listens - b.Listens }), true
 }
 
-// fewest is the number of listens from which the favorite hour is shown.
+// fewest is the fewest listens for which the favorite hour is shown.
 const fewest = 20
 
 // Hour returns the hour of the day with the most listens; false if there are too few to say.
@@ -181,7 +185,7 @@ type Row struct {
 	N, Said  string // the number of listens, alone and with what it counts
 	Part     int    // percent of the highest of the list
 	Note     string // empty for none
-	Picture  string // the name of the picture's file; empty for none, or unless somebody has looked it up
+	Picture  string // the name of the picture's file; empty for none, and until it has been looked up
 }
 
 // Rows returns rows of a list with their names.
@@ -201,12 +205,4 @@ func (r *Review) Rows(ctx context.Context, rows []listening.Row) []Row {
 		all[i] = v
 	}
 	return all
-}
-
-// Music returns a track by which the picture of a row is found.
-func (v Row) Music() library.Track {
-	if v.Entity.Kind == library.KindAlbum {
-		return library.Track{Artist: v.Entity.Artist, Album: v.Entity.Title}
-	}
-	return library.Track{Artist: v.Entity.Artist, Album: v.Entity.Album}
 }

@@ -23,14 +23,16 @@ var leaderless = map[string]map[string]bool{
 		/playlists/:id/copies/:connection/into /playlists/:id/copies/:connection/into/:into
 		/playlists/:id/history /playlists/:id/history/:number /playlists/missing/:id /playlists/recipes
 		/playlists/recipes/:id /playlists/recipes/:id/delete /playlists/recipes/new
-		/profile/:code /profile/:code/feed.atom /reset
+		/profile/:code /profile/:code/art/:mark/:hash /profile/:code/badge.svg /profile/:code/card.png
+		/profile/:code/card.svg /profile/:code/feed.atom /reset
 		/reset/:code /rules /rules/:id
 		/rules/:id/apply /rules/:id/delete /rules/download /rules/new /search /settings /settings/account
 		/settings/account/export /settings/people
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations /settings/profile
 		/settings/profile/preview
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
-		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /api/v1/account
+		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /year/:code/card.png
+		/year/:code/card.svg /api/v1/account
 		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
 		/api/v1/completeness/:id/:month /api/v1/connections /api/v1/connections/:id
 		/api/v1/connections/:id/forwarding /api/v1/connections/:id/loves /api/v1/connections/:id/missing

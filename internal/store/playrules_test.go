@@ -259,7 +259,7 @@ func TestAChangedRuleIsAppliedAgain(t *testing.T) {
 	require.Equal(t, []string{"c"}, r.heard(), "nobody knows what the other rule was")
 }
 
-// A service gives the recording an id, by which it would be the same track as before whatever it is called.
+// A service gives the recording an id. If the id stayed, the renamed track would still be the same one as before.
 func TestARenamedTrackIsAnotherOne(t *testing.T) {
 	t.Parallel()
 	r := newRuler(t)

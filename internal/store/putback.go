@@ -175,6 +175,8 @@ func (s *Store) compare(ctx context.Context) (r Restored, err error) {
 				session_hash = w.session_hash, api_key = w.api_key, grant_hash = '' FROM was.sending_players w
 				WHERE w.id = sending_players.id`,
 			"DELETE FROM shares WHERE hash NOT IN (SELECT w.hash FROM was.shares w)",
+			`UPDATE shares SET parts = w.parts, name = w.name, span = w.span, zone = w.zone FROM was.shares w
+				WHERE w.hash = shares.hash`,
 			"UPDATE users SET password_hash = w.password_hash FROM was.users w WHERE w.id = users.id AND w.role <> '" +
 				people.Leaving + "'",
 			// Nobody is locked out: an administrator stays one where all others are unknown here.

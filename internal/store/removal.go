@@ -101,6 +101,8 @@ func (s *Store) deleteData(ctx context.Context, tx *sql.Tx, user int64, conn lib
 		"DELETE FROM removed_sources WHERE listen_id IN (SELECT id FROM removed_listens WHERE user_id = $1) AND "+
 			connections.SourceOf("removed_sources", 2),
 		"DELETE FROM play_counts WHERE user_id = $1 AND connection = $2",
+		"DELETE FROM shares WHERE user_id = $1 AND kind = 'playlist' AND subject IN (SELECT CAST(id AS TEXT) "+
+			"FROM playlists WHERE user_id = $1 AND connection = $2)",
 		"DELETE FROM playlists WHERE user_id = $1 AND connection = $2")
 	return errors.Join(err, playrules.ForgetGone(ctx, tx, user))
 }

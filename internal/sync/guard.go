@@ -156,7 +156,7 @@ func verdictFor(s providers.Subject, err error) resilience.Verdict {
 	switch {
 	case errors.Is(err, library.ErrNotThere):
 		return resilience.Verdict{}
-	case errors.Is(err, providers.ErrNotOffered) && s.Stream != library.Deliveries: // perhaps without a call
+	case errors.Is(err, providers.ErrNotOffered): // perhaps without a call
 		return resilience.Verdict{Class: resilience.Canceled}
 	}
 	return resilience.VerdictOf(err)

@@ -19,8 +19,8 @@ import (
 // loveStore keeps what people love.
 type loveStore interface {
 	// SaveLovesRead stores what a service listed at a time, and what that changes in what its person loves. It returns
-	// how many tracks that changed. first says that the service was never read before. Unless sure is set, it stores
-	// nothing where something is missing, and returns false.
+	// how many tracks that changed. first means that the service was never read before. If tracks that it listed before
+	// are missing, SaveLovesRead stores nothing and returns false, unless sure is set.
 	SaveLovesRead(ctx context.Context, c library.Connection, listed []library.Love, at time.Time, first, sure bool) (
 		news int, saved bool, err error)
 	alerts.Loves

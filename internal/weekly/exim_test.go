@@ -29,10 +29,10 @@ import (
 
 const exim = "/usr/sbin/exim4"
 
-// patience is how long something of another program may take on a busy machine.
+// patience is how long to wait for another program on a busy machine.
 const patience = time.Minute
 
-// eximServer is Debian's mail server with a configuration of its own, which puts every mail into a folder.
+// eximServer is Debian's mail server, configured to put every mail into a folder.
 type eximServer struct {
 	t         *testing.T
 	dir, port string
@@ -43,14 +43,14 @@ func newExim(t *testing.T) *eximServer {
 	t.Helper()
 	_, err := exec.LookPath(exim)
 	require.NoError(t, err, "This test needs the Debian package exim4-daemon-light (apt-get install it).")
-	dir, err := os.MkdirTemp("", "exim") // t.TempDir is closed to the user that it changes to
+	dir, err := os.MkdirTemp("", "exim") // the user that Exim changes to can't read t.TempDir
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	for _, sub := range []string{"", "spool", "log", "mail"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, sub), 0o777))
 		require.NoError(t, os.Chmod(filepath.Join(dir, sub), 0o777))
 	}
-	who := "Debian-exim" // what it becomes when root starts it
+	who := "Debian-exim" // the user that Exim changes to when root starts it
 	if me, err := user.Current(); err == nil && me.Uid != "0" {
 		who = me.Username
 	}
@@ -88,7 +88,7 @@ folder:
 	return &eximServer{t: t, dir: dir, port: port}
 }
 
-// start returns when the server answers.
+// start starts the server, and returns once it answers.
 func (e *eximServer) start() {
 	e.t.Helper()
 	var out bytes.Buffer
@@ -114,7 +114,7 @@ func (e *eximServer) mails() (all []*mail.Message) {
 	e.t.Helper()
 	err := fs.WalkDir(os.DirFS(e.dir), "mail/new", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // it makes the folder with the first mail
+			return nil // Exim makes the folder with the first mail
 		}
 		b, err := os.ReadFile(filepath.Join(e.dir, path))
 		if err != nil {
@@ -147,7 +147,7 @@ func (h *house) pictured(artist string, w weekly.Week) {
 	}
 }
 
-// A real mail server takes the report and delivers it whole, also one that was down on Monday, and then once.
+// A real mail server accepts the report and delivers it complete, even if it was down on Monday, and only once.
 func TestARealMailServerDeliversTheReport(t *testing.T) {
 	t.Parallel()
 	server := newExim(t)
@@ -166,7 +166,7 @@ func TestARealMailServerDeliversTheReport(t *testing.T) {
 	require.NoError(t, server.cmd.Process.Kill())
 	_ = server.cmd.Wait()
 
-	// On Monday the server is down: what waits is stored.
+	// On Monday the server is down, and the report waits in the database.
 	require.NoError(t, h.db.SwitchReport(t.Context(), h.user, h.channel, week.AddDate(0, 0, -7)))
 	due := notify.Subscription{User: h.user, Channel: h.channel, Week: week}
 	for range 2 { // as two servers do

@@ -64,14 +64,14 @@ func (l letter) text(ctx context.Context) string {
 	return b.String()
 }
 
-// html returns the mail as HTML: one that mail programs show well, and that loads nothing.
+// html returns the mail as HTML that mail programs show well and that loads nothing.
 func (l letter) html(ctx context.Context) (string, error) {
 	var b bytes.Buffer
 	err := page(l).Render(ctx, &b)
 	return b.String(), err
 }
 
-// The styles of the mail, which most mail programs read at the element only. Those for dark mails are in page.
+// The styles of the mail. Most mail programs only read styles at the element. Those for dark mode are in page.
 const (
 	family = "text-align:left;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 	ink    = "color:#1e2022"
@@ -95,16 +95,15 @@ const (
 	headingStyle templ.SafeCSS = "margin:28px 0 8px;font-size:18px;line-height:24px;" + ink
 )
 
-// coverSide is the side of a picture in a mail, in pixels: twice as many as it is shown with, for dense screens.
+// coverSide is the side of a picture in a mail, in pixels. It is twice the size on the screen, for dense displays.
 const coverSide = 96
 
-// pictures returns the pictures of lists, and puts the ID of each into its rows, in place of its file. Rows
-// without a picture get an empty one.
+// pictures returns the pictures of lists, and sets the Picture of each row to the ID of its picture; empty for none.
 func (r *Reports) pictures(ctx context.Context, lists []List) (all []notify.Picture, err error) {
 	var tracks []library.Track
 	for _, list := range lists {
 		for _, row := range list.Rows {
-			tracks = append(tracks, row.Music())
+			tracks = append(tracks, row.Entity.Pictured())
 		}
 	}
 	links, err := r.opt.Store.Links(ctx, tracks)

@@ -15,8 +15,8 @@ import (
 	"reprise/internal/words"
 )
 
-// page is the report for mail programs: tables and styles at each element, because many know nothing else, and no
-// address of a picture outside the mail. The classes are for those that show dark mails.
+// page is the report for mail programs. It uses tables, and styles at each element, because many programs support
+// nothing else, and all pictures are inside the mail. The classes are for programs with a dark mode.
 func page(l letter) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,8 +14,8 @@ import (
 const (
 	// lookEvery is how often due reports are looked for.
 	lookEvery = time.Hour
-	// sendFrom is the hour of Monday from which a report is due: phones that were offline have told of their plays by
-	// then, and nobody is woken.
+	// sendFrom is the hour on Monday at which a report becomes due: late enough for phones that were offline to have
+	// reported their plays, and to wake nobody.
 	sendFrom = 7
 )
 
@@ -41,7 +41,7 @@ func New(opt Options) *Reports {
 	return &Reports{opt}
 }
 
-// lastDue returns the Monday, as a date in UTC, of the latest week whose report is due at a time, in the time's zone.
+// lastDue returns the Monday, as a date in UTC, of the latest week whose report is due at now, in the zone of now.
 func lastDue(now time.Time) time.Time {
 	monday := Monday(now)
 	y, m, d := monday.Date()
@@ -51,12 +51,12 @@ func lastDue(now time.Time) time.Time {
 	return monday.AddDate(0, 0, -7)
 }
 
-// zone returns the time zone of a person, for what is sent by a channel.
+// zone returns the time zone for what a person's channel sends.
 func (r *Reports) zone(ctx context.Context, user int64, of notify.Wishes) *time.Location {
 	return of.ZoneFor(r.opt.Reader(ctx, user))
 }
 
-// Switch has a person's reports sent by a channel, or no longer. The first one is of the week that ends next.
+// Switch turns a person's weekly report by a channel on or off. The first report is the next one to become due.
 func (r *Reports) Switch(ctx context.Context, user, channel int64, on bool) error {
 	var last time.Time
 	if on {
@@ -72,7 +72,7 @@ func (r *Reports) Switch(ctx context.Context, user, channel int64, on bool) erro
 	return r.opt.Store.SwitchReport(ctx, user, channel, last)
 }
 
-// Run has the reports that are due sent, until ctx ends.
+// Run enqueues reports as they become due, until ctx ends.
 func (r *Reports) Run(ctx context.Context) error {
 	for ticker := time.NewTicker(lookEvery); ; {
 		if err := r.look(ctx); err != nil && ctx.Err() == nil {
@@ -87,7 +87,7 @@ func (r *Reports) Run(ctx context.Context) error {
 	}
 }
 
-// look has what is due sent. After a longer stop that is the latest week alone.
+// look enqueues the reports that are due. After a longer stop, that is the latest week's only.
 func (r *Reports) look(ctx context.Context) error {
 	all, err := r.opt.Store.ReportsWanted(ctx)
 	for _, to := range all {
@@ -128,5 +128,5 @@ func (r *Reports) Report(
 	return m, err
 }
 
-// Path returns the path of the page of the week of a Monday, given by its date.
+// Path returns the path of the page of the week that begins on a Monday, given as a date.
 func Path(monday string) string { return "/listening/weeks/" + monday }

@@ -35,7 +35,7 @@ import (
 	"reprise/internal/weekly"
 )
 
-// It repeats the package's tests on a Postgres server.
+// TestEverythingOnPostgres repeats the package's tests on a Postgres server.
 func TestEverythingOnPostgres(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the tests without the race detector run it")
@@ -58,7 +58,7 @@ type house struct {
 
 const address = "https://reprise.example.org"
 
-// start starts the server, or once more on the same database.
+// start starts the server, or starts it again on the same database.
 func (h *house) start() {
 	t := h.t
 	t.Helper()
@@ -116,7 +116,7 @@ func (h *house) wanted(on bool) {
 	require.NoError(h.t, h.reports.Switch(context.Background(), h.user, h.channel, on))
 }
 
-// hears stores plays of a track, one each minute from a time in Vienna on, as a service reports them.
+// hears stores n plays of a track as a service reports them, one a minute from a time in Vienna on.
 func (h *house) hears(service library.ConnectionID, title, artist, from string, n int) {
 	h.t.Helper()
 	at, err := time.ParseInLocation("2006-01-02 15:04", from, vienna(h.t))
@@ -186,7 +186,7 @@ func (p *post) talk(conn net.Conn) {
 	}
 }
 
-// arrived returns the mails that have come since the last time.
+// arrived returns the mails that have arrived since the last call.
 func (p *post) arrived(t *testing.T) (all []*mail.Message) {
 	t.Helper()
 	p.mu.Lock()
@@ -208,7 +208,7 @@ func (p *post) goesDown(down bool) {
 
 const mailbox = "smtp://192.168.0.9:25/?from=reprise@example.org&to=ann@example.org&encryption=none"
 
-// inHouse runs a test in a bubble of fake time, from Wednesday 19 January 2000, noon in Vienna.
+// inHouse runs a test in a synctest bubble whose time begins on Wednesday, 19 January 2000, at noon in Vienna.
 func inHouse(t *testing.T, language string, test func(t *testing.T, h *house, p *post)) {
 	t.Helper()
 	t.Parallel()
@@ -232,7 +232,8 @@ func at(t *testing.T, when string) {
 	synctest.Wait()
 }
 
-// away lets time pass until then with the server stopped, because each poll of the queue costs real time.
+// away lets time pass until then with the server stopped. That is faster, because each poll of the queue takes real
+// time.
 func (h *house) away(until string) {
 	h.t.Helper()
 	h.stop()

@@ -18,10 +18,10 @@ import (
 	"reprise/internal/words"
 )
 
-// part is a part of a mail without parts of its own, decoded.
+// part is a decoded part of a mail that has no parts of its own.
 type part struct{ kind, id, body string }
 
-// parts returns the parts of a mail in order, and the kinds of the parts around them.
+// parts returns the parts of a mail in order, and the media types of the multipart parts around them.
 func parts(t *testing.T, m *mail.Message) (all []part, around []string) {
 	t.Helper()
 	var walk func(kind, encoding, id string, body io.Reader)
@@ -66,7 +66,7 @@ func TestTheWeekComesOnMondayMorning(t *testing.T) {
 		pass(time.Hour)
 		require.Empty(t, p.arrived(t), "it is switched on in the middle of a week")
 		h.away("2000-01-24 06:30")
-		require.Empty(t, p.arrived(t), "phones may still tell of plays")
+		require.Empty(t, p.arrived(t), "phones may still report plays")
 		h.hears("lastfm", "Late", "Sigur Rós", "2000-01-23 23:59", 1)
 		h.hears("lastfm", "Next week", "Sigur Rós", "2000-01-24 00:00", 1)
 		pass(90 * time.Minute)
@@ -122,11 +122,11 @@ func TestSilenceSendsNothing(t *testing.T) {
 		require.Empty(t, p.arrived(t), "the week was over before")
 		require.NoError(t, h.courier.SendReport(t.Context(), h.user, h.channel,
 			time.Date(2000, 1, 24, 0, 0, 0, 0, time.UTC)))
-		require.Len(t, p.arrived(t), 1, "who asks for it gets it at once")
+		require.Len(t, p.arrived(t), 1, "it is sent at once on request")
 	})
 }
 
-// A mail server that is down costs nobody their report, and what was switched off meanwhile isn't sent.
+// A report waits while the mail server is down, but isn't sent if it was switched off meanwhile.
 func TestTheMailServerIsDown(t *testing.T) {
 	inHouse(t, "de", func(t *testing.T, h *house, p *post) {
 		h.hears("lastfm", "Hunter", "Björk", "2000-01-19 10:00", 4)
@@ -138,7 +138,7 @@ func TestTheMailServerIsDown(t *testing.T) {
 		tries := p.tries
 		require.Greater(t, tries, 2)
 		p.goesDown(false)
-		h.away("2000-01-24 13:00") // what waits survives
+		h.away("2000-01-24 13:00") // the waiting report survives the restart
 		got := p.arrived(t)
 		require.Len(t, got, 1)
 		require.Equal(t, "Deine Musikwoche: 17.–23. Januar 2000", subject(t, got[0]))

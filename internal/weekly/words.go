@@ -13,14 +13,14 @@ import (
 // Said is a week in words.
 type Said struct {
 	Week   string // its days, such as "16–22 November 2026"
-	Monday string // its date
+	Monday string // the date of its Monday
 	SoFar  string // says that the week has not ended; empty if it has
 	Empty  string // says that nothing was heard; empty if something was
 	Lead   []string
 	Days   []Day
 	Lists  []List
 	Loved  []string // sentences for what they began to love
-	More   string   // how much more of that there is; empty for none
+	More   string   // says how many more there are; empty for none
 }
 
 // Day is a day of the week.
@@ -28,7 +28,7 @@ type Day struct {
 	Date        string
 	Name, Short string // of the weekday
 	Listens     int
-	Part        int // percent of the day with the most
+	Part        int // percent of the day with the most listens
 	Said        string
 }
 
@@ -59,7 +59,7 @@ func (w *Week) Say(ctx context.Context) Said {
 	return v
 }
 
-// first reports whether the person had heard nothing before the week.
+// first reports whether the person's first listen is in the week.
 func (w *Week) first() bool { return !w.Found.First.Before(w.Span.From) }
 
 // lead says how much was heard, compared with the week before, and what was new.
@@ -74,7 +74,7 @@ func (w *Week) lead(ctx context.Context) []string {
 	case w.first():
 		first := w.Found.First.In(w.Now.Location())
 		return append(all, words.T(ctx, "year.first", "Day", words.From(ctx).Day(first)))
-	case !w.UnderWay(): // until then, it is known up to the same time only
+	case !w.UnderWay(): // before that, only a part of the week before has been counted
 		all = append(all, words.T(ctx, "week.quiet_before"))
 	}
 	if day, ok := w.Busiest(); ok && len(w.Found.Days) > 1 {
@@ -84,7 +84,7 @@ func (w *Week) lead(ctx context.Context) []string {
 	return all
 }
 
-// Days returns the seven days, those to come too.
+// Days returns the seven days, including those still to come.
 func (w *Week) Days(ctx context.Context) []Day {
 	l := words.From(ctx)
 	by, highest := map[int64]int{}, 1
@@ -138,7 +138,8 @@ func (w *Week) lists(ctx context.Context) (all []List) {
 	return all
 }
 
-// Top returns the most heard artist, album and track, each unless several were heard just once.
+// Top returns the most heard artist, album and track. It leaves out a kind of which several were heard, but each just
+// once.
 func (v Said) Top() (all []review.Row) {
 	for _, list := range v.Lists {
 		first := list.Rows[0]

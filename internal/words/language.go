@@ -148,7 +148,7 @@ func (l *Language) Month(t time.Time) string {
 	return l.sentence("date.month", map[string]any{"Month": l.month(t.Month()), "Year": strconv.Itoa(t.Year())})
 }
 
-// Week returns the seven days from a date on in words: "16–22 November 2026".
+// Week returns the dates of the seven days that begin with a date, in words: "16–22 November 2026".
 func (l *Language) Week(from time.Time) string {
 	to := from.AddDate(0, 0, 6)
 	if from.Month() == to.Month() {

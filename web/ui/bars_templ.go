@@ -92,7 +92,7 @@ func Axis(names []string) templ.Component {
 	})
 }
 
-// barStep is the width of a bar with its gap, half of which is on either side.
+// barStep is the width of a bar including barGap, the gap around it, half on each side.
 const barStep, barGap = 10, 2
 
 // BarsOver shows Bars. Screen readers and keys use the list below it.

@@ -31,7 +31,7 @@ type Item struct {
 	By      []Named // after them, with dots between
 	Note    string  // after them: a sentence
 	Tags    []string
-	Loved   string    // what a heart after the title says; empty for none
+	Loved   string    // the text of a heart after the title; empty for no heart
 	From    []Origin  // the services that it is known from
 	At      time.Time // shown at the end, unless Aside is
 	AtURL   string    // the address of the row itself; empty for none

@@ -96,7 +96,7 @@ func TestTemplatesHaveNoInlineCode(t *testing.T) {
 	t.Parallel()
 	root, seen := os.DirFS("../.."), 0
 	require.NoError(t, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
-		// A mail is no page: no policy holds for it, and mail programs read styles nowhere else.
+		// A mail isn't a page: no content security policy applies to it, and mail programs only read inline styles.
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".templ") || d.Name() == "mail.templ" {
 			return err
 		}

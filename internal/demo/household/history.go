@@ -51,8 +51,8 @@ func (p Program) addPlayers(ctx context.Context, user int64) error {
 	return nil
 }
 
-// Complete gives the household its second person and everybody months of history, and lets the services take their
-// usual time from then on. settings are those of the program's providers.
+// Complete adds the household's second person and months of history for everybody, and from then on lets the services
+// take their usual time. settings are those of the program's providers.
 func (p Program) Complete(ctx context.Context, settings map[string]providers.Settings) error {
 	defer p.World.Lively()
 	if err := p.addBob(ctx); err != nil {

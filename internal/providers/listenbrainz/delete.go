@@ -68,7 +68,7 @@ func (a *adapter) change(ctx context.Context, route, path string, body []byte, t
 	return nil
 }
 
-// refusal returns the error of a call that isn't made because its item is nothing for the server.
+// refusal returns the error of a call that isn't made because the server can't take its item.
 func (a *adapter) refusal(route, message string, advice words.Text) error {
 	m := onItem(a.server.named(advice))
 	return &resilience.AnswerError{Endpoint: http.MethodPost + " " + route, Status: http.StatusBadRequest,

@@ -69,6 +69,7 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 			at, _ := serverAt(cred[urlField], installation)
 			return at.host
 		},
+		Lists: func(cred library.Credentials) bool { return cred[readsPlaylists] != lacks },
 		Open: func(call resilience.Call, cred library.Credentials) providers.Adapter {
 			at, err := serverAt(cred[urlField], installation)
 			token := strings.Join(strings.Fields(cred[tokenField]), "")

@@ -186,7 +186,7 @@ func (a *adapter) Tracks(
 	}
 }
 
-// playlist reads a playlist. It is the zero playlist for an empty answer.
+// playlist reads a playlist. It returns the zero playlist for an empty answer.
 func (a *adapter) playlist(ctx context.Context, id string) (body jspf, err error) {
 	answer, err := a.get(ctx, playlistRoute, pathOf(playlistRoute, id), nil, playlistTable)
 	if err != nil || answer.Empty() {
@@ -201,7 +201,7 @@ func (a *adapter) playlist(ctx context.Context, id string) (body jspf, err error
 	return body, nil
 }
 
-// pathOf returns the path of a route about a playlist.
+// pathOf returns the path of a route for one playlist.
 func pathOf(route, id string) string { return strings.Replace(route, "{mbid}", url.PathEscape(id), 1) }
 
 func (a *adapter) tracks(ctx context.Context, id string) ([]library.Track, error) {

@@ -25,14 +25,13 @@ const (
 
 var notYours = words.New("listenbrainz.playlist_refused", service...)
 
-// writeTable is table for changing a playlist.
+// writeTable is playlistTable for calls that change a playlist.
 var writeTable = slices.Concat(playlistTable, providers.Table{
-	{Status: http.StatusBadRequest, Meaning: onItem(notYours)},
 	{Status: http.StatusForbidden, Meaning: onItem(notYours)},
 })
 
-// Find implements providers.SongFinder. A track's own MBID is what a playlist holds; one without is looked up by its
-// names.
+// Find implements providers.SongFinder. A playlist holds the MBIDs of recordings, so a track with one is returned as it
+// is; any other is looked up by its names.
 func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
 	if mbidForm.MatchString(t.RecordingMBID) {
 		t.SourceID = t.RecordingMBID
@@ -45,7 +44,7 @@ func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, e
 	return []library.Track{found}, nil
 }
 
-// listed is a playlist as it is sent. Changing one overwrites all of these.
+// listed is a playlist as it is sent. An edit overwrites all of these fields but the tracks.
 type listed struct {
 	Title      string          `json:"title,omitempty"`
 	Annotation string          `json:"annotation,omitempty"`
@@ -61,13 +60,13 @@ type listedExtension struct {
 	Playlist access `json:"https://musicbrainz.org/doc/jspf#playlist"`
 }
 
-// access is who can see a playlist, and change it.
+// access says who can see a playlist, and who can change it.
 type access struct {
 	Public        bool     `json:"public"`
 	Collaborators []string `json:"collaborators,omitempty"`
 }
 
-// CreatePlaylist implements providers.PlaylistWriter, with one that only its owner sees.
+// CreatePlaylist implements providers.PlaylistWriter. Only its owner can see the new playlist.
 func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
 	body, err := json.Marshal(map[string]listed{"playlist": {Title: name}})
 	if err != nil {
@@ -137,7 +136,8 @@ func (a *adapter) changePlaylist(ctx context.Context, route, id string, change a
 	return offered(a.change(ctx, route, pathOf(route, id), body, writeTable))
 }
 
-// lookUp returns the recording that ListenBrainz knows by these names, without its length; the zero track for none.
+// lookUp returns the recording that ListenBrainz knows by these names, without its length. It returns the zero track if
+// there is none.
 func (a *adapter) lookUp(ctx context.Context, artist, title string) (library.Track, error) {
 	query := url.Values{"artist_name": {clean(artist)}, "recording_name": {clean(title)}}
 	answer, err := a.get(ctx, lookupRoute, lookupRoute, query, table)

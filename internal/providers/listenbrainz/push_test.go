@@ -20,8 +20,8 @@ import (
 
 const rain = "96485e27-967a-492c-9d04-c5a819baa2f3"
 
-// simulated returns an adapter of Alice at a simulated ListenBrainz with her playlist "Rain", and a way to break it off
-// before a request.
+// simulated returns an adapter for Alice at a simulated ListenBrainz, where she has the playlist "Rain". stopAt makes
+// requests whose path ends in path fail; none for an empty one.
 func simulated(t *testing.T) (a *adapter, stopAt func(path string)) {
 	w, far := demotest.Start(t, demo.ListenBrainz, rain, nil)
 	end := ""

@@ -9,8 +9,8 @@ import (
 	"reprise/internal/resilience"
 )
 
-// Submit sends plays to a library as deliveries do: only those whose songs are surely there. The outcome of another
-// play is an item failure.
+// Submit sends plays to a library as deliveries do: only those whose songs are certainly there. The outcome of any
+// other play is an item failure.
 func Submit(ctx context.Context, there providers.LibraryTaker, plays []library.StoredListen) ([]error, error) {
 	outcomes := make([]error, len(plays))
 	var sent []library.StoredListen

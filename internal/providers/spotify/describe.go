@@ -81,7 +81,7 @@ const dashboard = "https://developer.spotify.com/dashboard"
 var scopes = []string{"user-read-recently-played", "user-read-currently-playing", "playlist-read-private",
 	"playlist-read-collaborative", "user-library-read"}
 
-// further lists the permissions for changes. New playlists are private, and one that is restored may be public.
+// further lists the scopes for changes. Playlists need both: a new one is private, but a restored one may be public.
 var further = map[providers.Permission][]string{
 	providers.WritePlaylists: {"playlist-modify-private", "playlist-modify-public"},
 	providers.WriteLoves:     {"user-library-modify"},

@@ -43,7 +43,7 @@ var table = providers.Table{
 	}},
 }
 
-// onePlaylist is the meaning of a refusal that concerns one playlist.
+// onePlaylist returns the meaning of a refusal that concerns one playlist.
 func onePlaylist(advice string) resilience.Meaning {
 	return resilience.Meaning{Class: resilience.Fatal, Category: resilience.Item, Scope: resilience.ScopeItem,
 		Advice: words.New(advice)}
@@ -55,7 +55,7 @@ var playlistTable = slices.Concat(table, providers.Table{
 	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},
 })
 
-// notAllowed is the row of a change that its person has not allowed. Reading goes on without that permission.
+// notAllowed returns the row for a change that the person has not allowed. Reading goes on without that permission.
 func notAllowed(advice string) providers.Table {
 	return providers.Table{{Status: http.StatusForbidden, Code: insufficientScope, Meaning: resilience.Meaning{
 		Class: resilience.Fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
@@ -63,10 +63,10 @@ func notAllowed(advice string) providers.Table {
 	}}}
 }
 
-// loveTable is table for changing the liked songs.
+// loveTable is table for calls that change the liked songs.
 var loveTable = slices.Concat(notAllowed("spotify.love_scope"), table[1:])
 
-// writeTable is playlistTable for changing a playlist.
+// writeTable is playlistTable for calls that change a playlist.
 var writeTable = slices.Concat(notAllowed("spotify.write_scope"), table[1:], providers.Table{
 	{Status: http.StatusForbidden, Meaning: onePlaylist("spotify.not_changed")},
 	{Status: http.StatusNotFound, Meaning: onePlaylist("spotify.playlist_gone")},

@@ -17,17 +17,17 @@ const (
 	searchRoute   = "/v1/search"
 	playlistRoute = "/v1/playlists/{id}"
 
-	// resultsPerSearch is the most that an app in development mode gets, since March 2026; see
+	// resultsPerSearch is the most that an app in development mode has been able to get since March 2026; see
 	// https://developer.spotify.com/documentation/web-api/tutorials/february-2026-migration-guide.
 	resultsPerSearch = "10"
 	tracksPerCall    = 100 // the most that Spotify takes
 )
 
-// Find implements providers.SongFinder, by the ISRC and then by the names.
+// Find implements providers.SongFinder. It searches by the ISRC, and if that finds nothing, by the names.
 func (a *adapter) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
 	if t.ISRC != "" {
 		found, err := a.search(ctx, "isrc:"+t.ISRC)
-		for i := range found { // not every app is told it
+		for i := range found { // Spotify doesn't show the ISRC to every app
 			found[i].ISRC = t.ISRC
 		}
 		if err != nil || len(found) > 0 {
@@ -56,7 +56,7 @@ func (a *adapter) search(ctx context.Context, text string) (found []library.Trac
 	return found, nil
 }
 
-// CreatePlaylist implements providers.PlaylistWriter, with one that only its owner sees.
+// CreatePlaylist implements providers.PlaylistWriter. The new playlist is private.
 func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []string) (string, error) {
 	answer, err := a.change(ctx, http.MethodPost, playlistsRoute, playlistsRoute,
 		map[string]any{"name": name, "public": false})
@@ -73,8 +73,8 @@ func (a *adapter) CreatePlaylist(ctx context.Context, name string, tracks []stri
 	return made.ID, a.fill(ctx, made.ID, http.MethodPost, tracks)
 }
 
-// ReplacePlaylist implements providers.PlaylistWriter. The first hundred tracks take the place of all, and the others
-// follow.
+// ReplacePlaylist implements providers.PlaylistWriter. The first hundred tracks replace everything in the playlist, and
+// the others are added after them.
 func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks []string) error {
 	if err := a.fill(ctx, id, http.MethodPut, tracks); err != nil {
 		return err
@@ -89,15 +89,15 @@ func (a *adapter) ReplacePlaylist(ctx context.Context, id, name string, tracks [
 	return err
 }
 
-// fill puts tracks into a playlist, at most a hundred with each call: the first ones with a method (PUT: in place of
-// what is there), and the others at the end.
+// fill puts tracks into a playlist, at most a hundred per call. The first call uses method, where PUT replaces what is
+// there; all others add to the end.
 func (a *adapter) fill(ctx context.Context, id, method string, tracks []string) error {
 	tracks = slices.DeleteFunc(slices.Clone(tracks), func(t string) bool {
 		return strings.HasPrefix(t, "spotify:local:") // a file of the person's own, which apps can't add
 	})
 	chunks := slices.Collect(slices.Chunk(tracks, tracksPerCall))
 	if len(chunks) == 0 && method == http.MethodPut {
-		chunks = [][]string{nil} // an empty playlist
+		chunks = [][]string{nil} // one call that empties the playlist
 	}
 	for _, some := range chunks {
 		uris := make([]string, len(some))
@@ -113,7 +113,7 @@ func (a *adapter) fill(ctx context.Context, id, method string, tracks []string) 
 	return nil
 }
 
-// uriOf returns the URI of a track by its SourceID.
+// uriOf returns the URI of the track with a SourceID.
 func uriOf(id string) string {
 	if strings.Contains(id, ":") {
 		return id
@@ -121,7 +121,7 @@ func uriOf(id string) string {
 	return "spotify:track:" + id
 }
 
-// change sends a change of a playlist.
+// change sends a request that changes playlists.
 func (a *adapter) change(ctx context.Context, method, route, path string, what any) (*resilience.Answer, error) {
 	body, err := json.Marshal(what)
 	if err != nil {
@@ -130,5 +130,5 @@ func (a *adapter) change(ctx context.Context, method, route, path string, what a
 	return a.send(ctx, method, route, path, "", body, writeTable)
 }
 
-// pathOf returns the path of a route about a playlist.
+// pathOf returns the path of a route for one playlist.
 func pathOf(route, id string) string { return strings.Replace(route, "{id}", url.PathEscape(id), 1) }

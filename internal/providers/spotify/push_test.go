@@ -20,7 +20,8 @@ import (
 
 const rain = "37i9dQZF1EP6YuccBxUcC1"
 
-// simulated returns an adapter of Alice, who has given these scopes, at a simulated Spotify with her playlist "Rain".
+// simulated returns an adapter for Alice, who has granted these scopes, at a simulated Spotify where she has the
+// playlist "Rain".
 func simulated(t *testing.T, scopes ...string) (*adapter, *demo.World) {
 	w, far := demotest.Start(t, demo.Spotify, rain, func(w *demo.World) string {
 		return w.Spotify.Authorize(demo.Alice, scopes...).AccessToken
@@ -29,7 +30,7 @@ func simulated(t *testing.T, scopes ...string) (*adapter, *demo.World) {
 	return p.Open(providertest.Call(far), library.Credentials{accountField: demo.Alice}).(*adapter), w
 }
 
-// writing are the scopes of an authorization that lets playlists be written.
+// writing returns the scopes of an authorization that allows writing playlists.
 func writing() []string { return append(slices.Clone(scopes), further[providers.WritePlaylists]...) }
 
 // ids reads the ids of the tracks of a playlist.
@@ -84,7 +85,7 @@ func TestTracksAreFoundByTheirISRCOrTheirNames(t *testing.T) {
 		byISRC.Title, byISRC.SourceID = "Another name", ""
 		byName.ISRC, byName.SourceID = "", ""
 		gone := byName
-		gone.ISRC = "XX0000000000" // Spotify has this recording under another one
+		gone.ISRC = "XX0000000000" // Spotify has the recording under another ISRC
 		for _, want := range []library.Track{byISRC, byName, gone} {
 			found, err := a.Find(t.Context(), want)
 			require.NoError(t, err)

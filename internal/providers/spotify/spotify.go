@@ -1,4 +1,5 @@
-// Package spotify reads listens and playlists through the Spotify Web API, and writes playlists.
+// Package spotify reads listens, playlists and liked songs through the Spotify Web API, and writes playlists and liked
+// songs.
 //
 // The HTTP client around the adapter adds the access token to every call. Spotify keeps only the last
 // 50 plays; ListenPage.Lost is set when there must have been more. Playlists that apps may not read are item failures

@@ -1,4 +1,4 @@
-// Package cards draws and sends pictures to share. It has what the cards of a year and of a profile have in common.
+// Package cards draws and sends pictures to share. It has what the cards of weeks, years and profiles have in common.
 package cards
 
 import (
@@ -52,19 +52,20 @@ func New(k *core.Core, rows *music.Rows) *Cards {
 
 // Picture is a card to be sent.
 type Picture struct {
-	Content any      // all that is drawn, from which its ETag follows
+	Kind    string   // what is drawn of the content, such as "badge"
+	Content any      // all that is drawn; with Kind, its ETag follows from it
 	Covers  []string // names of cached pictures; empty ones are ignored
 	Draw    func(covers map[string]image.Image) *card.Card
 	File    string // its name when it is downloaded, without the ending
-	// Embedded says that pages of other sites show it: they may load it.
+	// Embedded means that pages of other sites may load and show it.
 	Embedded bool
 }
 
-// Send answers with a card, as PNG or as SVG, whichever the route ends in. Browsers may cache it, but check each time
+// Send answers with a card as PNG or SVG, as the end of the route says. Browsers may cache it, but must check each time
 // whether it is still the same.
 func (s *Cards) Send(c echo.Context, p Picture) error {
 	ending := path.Ext(c.Path())
-	tag, err := tagOf(p.Content, ending)
+	tag, err := tagOf(p, ending)
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (s *Cards) Send(c echo.Context, p Picture) error {
 	return c.Blob(http.StatusOK, kind, b)
 }
 
-// Choice returns the value of a parameter of a request, which is one of two. Without it that is the first.
+// Choice returns the value of a query parameter, which must be first or second. The default is first.
 func Choice(c echo.Context, name, first, second string) (string, error) {
 	switch text := c.QueryParam(name); text {
 	case "", first:
@@ -119,9 +120,9 @@ func Choice(c echo.Context, name, first, second string) (string, error) {
 const drawnAs = "2"
 
 // tagOf returns the ETag of a card.
-func tagOf(content any, ending string) (string, error) {
-	b, err := json.Marshal(content)
-	sum := sha256.Sum256(append(b, drawnAs+ending...))
+func tagOf(p Picture, ending string) (string, error) {
+	b, err := json.Marshal([]any{p.Kind, p.Content, drawnAs, ending})
+	sum := sha256.Sum256(b)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, err
 }
 
@@ -141,7 +142,7 @@ func (s *Cards) get(ctx context.Context, tag string, make func() ([]byte, error)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if b := find(); b != nil { // somebody else has just drawn it
+	if b := find(); b != nil { // another request has just drawn it
 		return b, nil
 	}
 	b, err := make()
@@ -158,7 +159,7 @@ func (s *Cards) get(ctx context.Context, tag string, make func() ([]byte, error)
 	return b, nil
 }
 
-// images reads pictures, without those that cannot be read or are too large.
+// images reads pictures. It leaves out those that cannot be read or are too large.
 func (s *Cards) images(ctx context.Context, names []string) map[string]image.Image {
 	all := map[string]image.Image{}
 	for _, name := range names {
@@ -179,7 +180,7 @@ func (s *Cards) images(ctx context.Context, names []string) map[string]image.Ima
 	return all
 }
 
-// decode decodes a picture; nil if it is broken or too large.
+// decode decodes a picture. It returns nil if the picture is broken or too large.
 func decode(b []byte) image.Image {
 	about, _, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || about.Width < 1 || about.Height < 1 || about.Width > mostPixels/about.Height {

@@ -2,19 +2,23 @@ package cards
 
 import (
 	"cmp"
+	"context"
 	"image"
 	"image/color"
 
 	"reprise/internal/card"
+	"reprise/internal/listening"
+	"reprise/internal/review"
+	"reprise/internal/words"
 )
 
-// Margin is around a card, in pixels.
+// Margin is the margin around a card, in pixels.
 const Margin = 64
 
 // Colours are the colours of the pages.
 type Colours struct{ Ground, Ink, Soft, Line, Accent color.NRGBA }
 
-// Themes are the colours by the names of themes, as they stand in addresses.
+// Themes has the colours of each theme, by its name in addresses.
 var Themes = map[string]Colours{
 	"light": {rgb(0xfbfaf8), rgb(0x1e2022), rgb(0x5d6166), rgb(0xdfdcd6), rgb(0x0b6354)},
 	"dark":  {rgb(0x16181a), rgb(0xeceae6), rgb(0xa7abb0), rgb(0x383c40), rgb(0x62cdb8)},
@@ -36,6 +40,24 @@ type Row struct {
 	Picture string // name of a cached picture; empty for none
 }
 
+// About describes a row in a sentence.
+func About(ctx context.Context, r Row) string {
+	name := r.Name
+	if r.By != "" {
+		name = words.T(ctx, "year.card.by", "Name", r.Name, "Artist", r.By)
+	}
+	return r.Label + words.T(ctx, "ui.colon") + name + "."
+}
+
+// Figures returns how long somebody listened, and the numbers of listens and artists.
+func Figures(ctx context.Context, t listening.Totals) []Figure {
+	l := words.From(ctx)
+	n, unit := review.Amount(ctx, t.Time)
+	return []Figure{{N: l.Number(n), Label: unit},
+		{N: l.Number(t.Listens), Label: words.T(ctx, "listening.listens", "Count", t.Listens)},
+		{N: l.Number(t.Artists), Label: words.T(ctx, "listening.artists", "Count", t.Artists)}}
+}
+
 // Pen draws on a card.
 type Pen struct {
 	*card.Card
@@ -44,7 +66,7 @@ type Pen struct {
 	Other  string                 // takes the place of names that no font can draw
 }
 
-// Logo draws the logo of Reprise, two strokes and a triangle, of which the strokes are bars, and its name beside them.
+// Logo draws the two bars of Reprise's logo, with its name beside them.
 func (p *Pen) Logo(x, y float64) {
 	p.Rect(x, y-14, 4, 22, 1, p.Accent)
 	p.Rect(x+8, y-14, 4, 22, 1, p.Accent)
@@ -61,20 +83,20 @@ func (p *Pen) Figures(x, y, width float64, all []Figure) {
 	}
 }
 
-// Cover draws a picture, or a note where there is none.
+// Cover draws a picture, or a musical note if there is none.
 func (p *Pen) Cover(x, y, side float64, picture string) {
 	if m := p.Covers[picture]; m != nil {
 		p.Image(x, y, float64(int(side)), m)
 		return
 	}
 	p.Rect(x, y, side, side, side/16, p.Line)
-	// A note: its head, its stem and its flag.
+	// The head, the stem and the flag of the note.
 	p.Rect(x+side*0.36, y+side*0.58, side*0.18, side*0.15, side*0.07, p.Soft)
 	p.Rect(x+side*0.5, y+side*0.26, side*0.04, side*0.4, 0, p.Soft)
 	p.Rect(x+side*0.5, y+side*0.26, side*0.16, side*0.07, 1, p.Soft)
 }
 
-// Rows draws rows below each other, each so many pixels high.
+// Rows draws rows below each other. Each takes a height of each pixels.
 func (p *Pen) Rows(x, y, width, each float64, all []Row) {
 	for _, one := range all {
 		side := each - 24

@@ -57,7 +57,7 @@ func (h *connect) page(c echo.Context) error {
 	if err := h.connections.Held(p, nil); err != nil { // the consent could not be used now
 		return err
 	}
-	address, err := h.flow.Begin(c.Request().Context(), h.request(c, id, to))
+	address, err := h.begin(c, id, to)
 	if err != nil {
 		return err
 	}
@@ -167,19 +167,29 @@ func (h *connect) showForm(c echo.Context, status int, f filled) error {
 	return h.core.Show(c, status, v.Title, fillIn(v))
 }
 
-// AllowPath returns the address at which a person allows Reprise something at a connection, and then goes on at a page.
+// AllowPath returns the address where a person gives Reprise a permission at a connection. It then leads them to
+// returnTo.
 func AllowPath(conn library.ConnectionID, what providers.Permission, returnTo string) string {
 	return "/connect/" + string(conn) + "?" +
 		url.Values{"allow": {string(what)}, "return_to": {returnTo}}.Encode()
 }
 
-// request returns the request for consent. What a person has allowed once they are asked for again.
+// begin asks for consent, and returns the address at the provider. What a person has allowed once is asked for again.
+func (h *connect) begin(c echo.Context, id library.ConnectionID, returnTo string) (string, error) {
+	allowed, err := h.statuses.allowed(c, id)
+	if err != nil {
+		return "", err
+	}
+	r := h.request(c, id, returnTo)
+	r.Further = append(allowed, providers.Permission(c.QueryParam("allow")))
+	return h.flow.Begin(c.Request().Context(), r)
+}
+
 func (h *connect) request(c echo.Context, id library.ConnectionID, returnTo string) oauth.Request {
 	p := h.core.Registry.Get(id.Provider())
 	return oauth.Request{Provider: p, Connection: id, User: core.UserOf(c).ID,
 		Session:     h.core.Sessions.Fingerprint(c.Request().Context()),
-		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo,
-		Further: append(h.statuses.allowed(c, id), providers.Permission(c.QueryParam("allow")))}
+		RedirectURI: h.register.redirectURI(p), ReturnTo: returnTo}
 }
 
 // consenting returns the connection that a request names, of a service that asks for consent on a page of its own.

@@ -52,7 +52,7 @@ func (h *connect) answer(c echo.Context) error {
 	if ready, err := h.ready(c, p, to); !ready {
 		return err
 	}
-	address, err := h.flow.Begin(c.Request().Context(), h.request(c, id, to))
+	address, err := h.begin(c, id, to)
 	if err != nil {
 		return err
 	}

@@ -97,19 +97,19 @@ func (h *Statuses) label(ctx context.Context, user int64, id library.ConnectionI
 	return st.Connection.Label(st.Provider.Called().T(ctx))
 }
 
-// allowed returns what the person has allowed at a connection; nothing if that isn't known.
-func (h *Statuses) allowed(c echo.Context, id library.ConnectionID) (all []providers.Permission) {
+// allowed returns what the person has allowed at a connection.
+func (h *Statuses) allowed(c echo.Context, id library.ConnectionID) (all []providers.Permission, err error) {
 	connections, err := h.store.UserConnections(c.Request().Context(), core.UserOf(c).ID)
 	i := slices.IndexFunc(connections, func(one library.Connection) bool { return one.ID == id })
 	if err != nil || i < 0 {
-		return nil
+		return nil, err
 	}
 	for _, what := range []providers.Permission{providers.WritePlaylists, providers.WriteLoves} {
 		if h.core.Registry.Get(id.Provider()).May(what, connections[i].Credentials) {
 			all = append(all, what)
 		}
 	}
-	return all
+	return all, nil
 }
 
 // kept returns what the form of a connection that exists keeps: all but the secrets; about those it says that they are

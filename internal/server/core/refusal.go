@@ -111,6 +111,8 @@ var known = []struct {
 		Detail: words.New("problem.song.text")}},
 	{delivery.ErrNotAllowed, Refusal{Status: http.StatusConflict, Title: words.New("problem.not_allowed.title"),
 		Detail: words.New("problem.not_allowed.text")}},
+	{delivery.ErrUnderWay, Refusal{Status: http.StatusConflict, Title: words.New("problem.under_way.title"),
+		Detail: words.New("problem.under_way.text")}},
 	{delivery.ErrNotTaken, Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.not_taken.title"),
 		Detail: words.New("problem.not_taken.text")}},
 	{accounts.ErrTaken, Refusal{Status: http.StatusConflict, Title: words.New("problem.taken.title"),

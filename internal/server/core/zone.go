@@ -20,8 +20,8 @@ func Zone(c echo.Context) *time.Location {
 	return time.UTC
 }
 
-// ZoneName returns the name of the time zone that a reader has chosen, else that of the browser; empty if neither is
-// known.
+// ZoneName returns the name of the time zone that a reader has chosen, or else that of the browser. It is empty if
+// neither is known.
 func ZoneName(c echo.Context) string {
 	if zone := knownZone(c); zone != nil {
 		return zone.String()

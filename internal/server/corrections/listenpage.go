@@ -53,7 +53,7 @@ func (h *Handler) listenPage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Name, listenPage(v))
 }
 
-// ruledBy is what a rule has done with a listen, in a sentence, and where that rule is.
+// ruledBy is a sentence that says what a rule has done with a listen, and the address of that rule.
 type ruledBy struct {
 	Says string
 	Rule ui.Named

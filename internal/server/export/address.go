@@ -1,13 +1,11 @@
 package export
 
 import (
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -33,13 +31,13 @@ func (h *Handler) addressAPI(a *core.API) {
 	})
 	core.Put(a, "/playlists/{id}/address", h.makeAddressAPI, core.Call{
 		ID:      "makePlaylistAddress",
-		Summary: "Give a playlist addresses of its own; earlier ones end",
+		Summary: "Give a playlist addresses of its own; earlier ones stop working",
 		Answer:  "The addresses.",
 	})
 	core.Delete(a, "/playlists/{id}/address", h.endAddressAPI, core.Call{
 		ID:      "endPlaylistAddress",
-		Summary: "End the addresses of a playlist",
-		Answer:  "They have ended.",
+		Summary: "Delete the addresses of a playlist",
+		Answer:  "They no longer work.",
 	})
 }
 
@@ -64,7 +62,9 @@ func (h *Handler) openList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.sendList(c, p, p.Name, f, h.tracks(ctx, s.User, p.ID))
+	page := h.trackPage(p)
+	p.Connection = "" // others needn't know from which service it comes
+	return h.sendList(c, p, page, p.Name, f, h.tracks(ctx, s.User, p.ID))
 }
 
 // listed returns the playlist that a request names.
@@ -76,22 +76,22 @@ func (h *Handler) listed(c echo.Context) (library.StoredPlaylist, error) {
 	return h.store.PlaylistOnly(c.Request().Context(), core.UserOf(c).ID, id)
 }
 
-// makeAddress gives the playlist that a request names an address, in place of an earlier one.
+// makeAddress gives the playlist that a request names a new address, which replaces any earlier one.
 func (h *Handler) makeAddress(c echo.Context) (s library.Share, err error) {
 	p, err := h.listed(c)
 	if err != nil {
 		return s, err
 	}
-	ctx, code := c.Request().Context(), rand.Text()
-	s = library.Share{User: core.UserOf(c).ID, Kind: library.SharePlaylist, Subject: strconv.FormatInt(p.ID, 10),
-		Code: code, Hash: accounts.HashToken(code), MadeAt: time.Now()}
-	if err = h.store.KeepShare(ctx, s); err == nil {
+	ctx := c.Request().Context()
+	s, _, err = core.KeepShare(ctx, h.store, library.Share{User: core.UserOf(c).ID, Kind: library.SharePlaylist,
+		Subject: strconv.FormatInt(p.ID, 10)}, true)
+	if err == nil {
 		h.core.Note(ctx, activity.Entry{Action: activity.ListShared, User: s.User, Subject: p.Name})
 	}
 	return s, err
 }
 
-// endAddress ends the address of the playlist that a request names.
+// endAddress deletes the address of the playlist that a request names.
 func (h *Handler) endAddress(c echo.Context) error {
 	p, err := h.listed(c)
 	if err != nil {
@@ -113,14 +113,14 @@ func (h *Handler) addressForm(c echo.Context) error {
 }
 
 func (h *Handler) endAddressForm(c echo.Context) error {
-	// It may have ended in another tab.
+	// It may have been deleted in another tab.
 	if err := h.endAddress(c); err != nil && !errors.Is(err, library.ErrNotFound) {
 		return err
 	}
 	return h.core.Done(c, "/playlists/"+c.Param("id")+"#file", words.New("playlists.address.ended"))
 }
 
-// ListAddress are the addresses of a playlist. They are null if the server's secret key was lost since.
+// ListAddress has the addresses of a playlist. They are null if the server's secret key has been lost since.
 type ListAddress struct {
 	MadeAt core.Time `json:"made_at"`
 	JSPF   *string   `json:"jspf"`

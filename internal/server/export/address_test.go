@@ -12,7 +12,7 @@ import (
 	"reprise/internal/server/servertest"
 )
 
-// base is where the links of the tests' server lead.
+// base is the address that the test server's links begin with.
 const base = "http://127.0.0.1:8420"
 
 // asStranger fetches an address without a session.
@@ -64,7 +64,7 @@ func TestAPlaylistHasAnAddressOfItsOwn(t *testing.T) {
 		h.Call(http.MethodDelete, page+"/address", "", http.StatusNoContent)
 		status, _, _ = asStranger(h, again["m3u8"].(string))
 		require.Equal(t, http.StatusNotFound, status)
-		h.Submit(page+"/address/end", http.StatusSeeOther) // as another tab still offers
+		h.Submit(page+"/address/end", http.StatusSeeOther) // as from a tab that was left open
 		require.Contains(t, h.Page("/activity"), "deleted the address of the playlist")
 	})
 }
@@ -82,7 +82,7 @@ func TestAnAddressShowsNothingElse(t *testing.T) {
 			require.NotContains(t, text, "Sigur Rós")
 		}
 		status, _, _ := asStranger(h, "/year/"+code)
-		require.Equal(t, http.StatusNotFound, status, "a code is of one kind")
+		require.Equal(t, http.StatusNotFound, status, "a code works for one kind of share only")
 
 		h.As(h.Other("Ben"))
 		h.Call(http.MethodGet, "/playlists/"+id+"/address", "", http.StatusNotFound)

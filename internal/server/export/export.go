@@ -31,10 +31,7 @@ type Store interface {
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	PlaylistTracks(ctx context.Context, user, id int64, offset, limit int) ([]library.Track, error)
-	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
-	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
-	KeepShare(ctx context.Context, s library.Share) error
-	DeleteShare(ctx context.Context, user int64, kind, subject string) error
+	core.ShareStore
 	Version(ctx context.Context, user, playlist int64, number int) (library.PlaylistVersion, []library.Track, error)
 	AllSkipped(ctx context.Context, user int64) ([]library.Skipped, error)
 	Corrections(ctx context.Context, user int64, before string, limit int) (page []library.Correction, next string,
@@ -243,15 +240,15 @@ func (h *Handler) playlist(c echo.Context, in *exportPlaylistRequest) (out core.
 		}
 		p.Name, tracks, day = v.Name, each(all), v.Until.In(core.Zone(c)).Format(" 2006-01-02")
 	}
-	return out, h.sendList(c, p, p.Name+day, f, tracks)
+	return out, h.sendList(c, p, h.trackPage(p), p.Name+day, f, tracks)
 }
 
-// sendList sends a playlist as a file.
-func (h *Handler) sendList(c echo.Context, p library.StoredPlaylist, name string, f export.ListForm,
+// sendList sends a playlist as a file. page is the address of a track at its service, with {id} for its id.
+func (h *Handler) sendList(c echo.Context, p library.StoredPlaylist, page, name string, f export.ListForm,
 	tracks iter.Seq2[library.Track, error]) error {
 	file := cmp.Or(export.FileName(name), "playlist") + f.Ending
 	return h.core.Download(c, f.Type, file, func(w io.Writer) error {
-		_, err := f.Write(w, p, h.trackPage(p), tracks)
+		_, err := f.Write(w, p, page, tracks)
 		return err
 	})
 }

@@ -252,7 +252,8 @@ func (a *asked) unfiltered() string {
 	return a.bare("")
 }
 
-// reviews returns the pages for looking back on weeks and years: those of the span, if it is one. Others have none.
+// reviews returns links to the reviews of weeks and years; of the span itself, if that is a week or a year. There are
+// none on the page of somebody else.
 func (a *asked) reviews(ctx context.Context) []ui.Named {
 	if a.other {
 		return nil

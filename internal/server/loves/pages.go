@@ -257,7 +257,7 @@ func (v *serviceView) says(ctx context.Context, s LoveService) {
 	case !s.Takes:
 		say("cannot")
 	case s.Kept:
-		if say("kept"); s.Consent != nil { // it was taken back
+		if say("kept"); s.Consent != nil { // the permission was taken back
 			say("asks")
 			v.Actions = append(v.Actions,
 				ui.Action{Label: words.T(ctx, "playlists.consent", "Name", s.Name), URL: *s.Consent, Main: true})

@@ -179,7 +179,7 @@ func (r *Rows) Links(ctx context.Context, tracks ...library.Track) ([]enrich.Lin
 	return links, err
 }
 
-// ReadPicture returns a picture named in Links and its media type, or library.ErrNotFound if there is none by now.
+// ReadPicture returns a picture named in Links and its media type, or library.ErrNotFound if it no longer exists.
 func (r *Rows) ReadPicture(ctx context.Context, name string) (picture []byte, kind string, err error) {
 	err = fs.ErrNotExist
 	if r.art != nil {

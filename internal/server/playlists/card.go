@@ -16,7 +16,7 @@ type copyCard struct {
 	ID, Title string // ID is the connection's
 	Post      string // address of its forms
 	State     *ui.Mark
-	Ask       string      // that the service asks the person for a permission first
+	Ask       string      // says that the service first asks the person for a permission
 	Consent   []ui.Action // to give it
 	Drift     string      // the copy was deleted or changed there
 	Decide    []ui.Action // what to do about that
@@ -55,7 +55,7 @@ func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
 			DescribedBy: about}
 	}
 	name := "copy-name-" + c.Connection
-	if c.Consent != nil { // it was taken back
+	if c.Consent != nil { // the permission was taken back
 		v.Ask = words.T(ctx, "playlists.consent_lead", "Name", c.DisplayName)
 		v.Consent = []ui.Action{{Label: words.T(ctx, "playlists.consent", "Name", c.DisplayName), URL: *c.Consent,
 			Main: true}}

@@ -103,7 +103,7 @@ func (h *copies) others(ctx context.Context, user int64, from library.Connection
 	return slices.DeleteFunc(all, source.SameAccount), err
 }
 
-// mayWrite reports whether its person lets Reprise write playlists at a connection.
+// mayWrite reports whether the person allows Reprise to write playlists at a connection.
 func (h *copies) mayWrite(c library.Connection) bool {
 	return h.core.Registry.Get(c.Provider()).May(providers.WritePlaylists, c.Credentials)
 }
@@ -170,7 +170,7 @@ func (h *copies) all(
 	}
 	for _, p := range h.core.Registry.All() {
 		for _, c := range others {
-			if !p.Takes.Playlists || c.Provider() != p.Name {
+			if c.Provider() != p.Name || !p.TakesPlaylists(c.Credentials) {
 				continue
 			}
 			v, err := h.one(ctx, playlist, c)

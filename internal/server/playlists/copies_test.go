@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/server/servertest"
 )
 
@@ -110,7 +111,7 @@ func TestOurOwnCopyIsMarkedAsOne(t *testing.T) {
 	})
 }
 
-// A copy can take the place of a playlist that the service has already, after a question.
+// A copy can replace a playlist that the service already has, once the person has confirmed that.
 func TestAnExistingPlaylistBecomesACopy(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
@@ -124,11 +125,12 @@ func TestAnExistingPlaylistBecomesACopy(t *testing.T) {
 		require.NoError(t, err)
 		into := strconv.FormatInt(lists[0].ID, 10)
 		path := "/playlists/" + id + "/copies/navidrome"
-		require.Contains(t, h.Page("/playlists/"+id), "Use a playlist that Navidrome has already")
+		require.Contains(t, h.Page("/playlists/"+id), "Use a playlist that Navidrome already has")
 		require.Contains(t, h.Page(path+"/into"), "Old mix")
 		asked := h.Page(path + "/into/" + into)
 		require.Contains(t, asked, "Old mix")
-		require.Contains(t, asked, "which is replaced")
+		require.Contains(t, asked, "which will be replaced")
+		require.Contains(t, asked, "It will be called")
 		require.Equal(t, []string{"7", "8", "9"}, h.Far.List, "nothing happens before the answer")
 
 		h.Submit(path+"/into/"+into, http.StatusSeeOther)
@@ -136,7 +138,9 @@ func TestAnExistingPlaylistBecomesACopy(t *testing.T) {
 		require.Equal(t, []string{"1", "2"}, h.Far.List)
 		require.Equal(t, "Rain", h.Far.Named)
 		require.Equal(t, true, h.Call(http.MethodGet, path, "", http.StatusOK)["up_to_date"])
-		require.Contains(t, h.Page(path+"/into"), "There is no other playlist")
+		kept := h.Call(http.MethodGet, "/playlists/"+into, "", http.StatusOK)["tracks"].([]any)
+		require.Len(t, kept, 3, "what was added there since the last sync was read before it was replaced")
+		require.Contains(t, h.Page(path+"/into"), "There is no playlist at Navidrome that could become a copy.")
 		h.Call(http.MethodPut, path+"?into="+into, "", http.StatusUnprocessableEntity)
 	})
 }
@@ -157,5 +161,41 @@ func TestACopyIsNotWrittenInACircle(t *testing.T) {
 		h.Call(http.MethodPut, path+"?into="+mix, "", http.StatusUnprocessableEntity)
 		h.Call(http.MethodPut, path+"?into="+id, "", http.StatusNotFound)
 		h.Call(http.MethodPut, path+"?into=999", "", http.StatusNotFound)
+	})
+}
+
+// A server that turns out to have no playlists ends its copies, and nothing else waits for that.
+func TestAServerWithoutPlaylistsGetsNoCopy(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		id := h.Playlist("Rain", "One")
+		path := "/playlists/" + id + "/copies/navidrome"
+		h.Call(http.MethodPut, path, "", http.StatusAccepted)
+		h.Far.Fail(providers.ErrNotOffered)
+		h.Carry()
+		require.Equal(t, false, h.Call(http.MethodGet, path, "", http.StatusOK)["enabled"])
+		require.Empty(t, h.Call(http.MethodGet, "/deliveries?state=dead", "", http.StatusOK)["deliveries"])
+		p := *h.Registry.Get("navidrome")
+		p.Lists = func(library.Credentials) bool { return false }
+		h.Registry.Replace(&p)
+		require.NotContains(t, h.Page("/playlists/"+id), "Copy to Navidrome")
+		h.Call(http.MethodPut, path, "", http.StatusUnprocessableEntity)
+	})
+}
+
+// While a copy is being written, none other takes its place.
+func TestAnotherCopyWaitsForTheOneUnderWay(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		draft := delivery.Draft{User: h.User, Connection: "navidrome", Kind: delivery.WritePlaylist,
+			Ref: h.Playlist("Rain", "One")}
+		require.NoError(t, h.DB.WantCopy(t.Context(), draft, ""))
+		require.NoError(t, h.DB.DropCopy(t.Context(), h.User, "navidrome", delivery.WritePlaylist, draft.Ref))
+		require.ErrorIs(t, h.DB.WantCopy(t.Context(), draft, "there"), delivery.ErrUnderWay)
+		other := draft
+		other.Ref = h.Playlist("Snow", "Two")
+		require.NoError(t, h.DB.WantCopy(t.Context(), other, "there"))
+		h.Carry()
+		require.ErrorIs(t, h.DB.WantCopy(t.Context(), draft, "there"), delivery.ErrNotTaken, "two copies in one")
 	})
 }

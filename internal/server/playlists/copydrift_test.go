@@ -52,7 +52,7 @@ func TestADeletedCopyIsAskedAboutOnce(t *testing.T) {
 	})
 }
 
-// What a service is left with by a replacement in several calls that broke off is no change by its person.
+// If a replacement in several calls breaks off, what it leaves behind doesn't count as a change by the person.
 func TestAReplacementThatBrokeOffIsGoneOnWith(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})

@@ -254,7 +254,7 @@ func (h *Handler) targets(ctx context.Context, user int64) ([]library.Connection
 	all, err := h.store.UserConnections(ctx, user)
 	return slices.DeleteFunc(all, func(c library.Connection) bool {
 		p := h.core.Registry.Get(c.Provider())
-		return p == nil || !p.Takes.Playlists
+		return p == nil || !p.TakesPlaylists(c.Credentials)
 	}), err
 }
 

@@ -31,8 +31,7 @@ func (h *copies) intoPages(g *echo.Group) {
 // intoPath returns the address of the page on which a person chooses an existing playlist.
 func intoPath(playlist string, c Copy) string { return copyPath(playlist, c) + "/into" }
 
-// candidates returns the playlists of a connection that a copy can be written into: those that are no copies, and
-// aren't copied elsewhere.
+// candidates returns the playlists of a connection that can become a copy.
 func (h *copies) candidates(ctx context.Context, to library.Connection) ([]library.StoredPlaylist, error) {
 	all, err := h.store.ConnectionPlaylists(ctx, to.User, to.ID)
 	if err != nil {
@@ -40,9 +39,7 @@ func (h *copies) candidates(ctx context.Context, to library.Connection) ([]libra
 	}
 	copied, err := h.store.Copies(ctx, to.User, delivery.WritePlaylist)
 	return slices.DeleteFunc(all, func(p library.StoredPlaylist) bool {
-		return !p.Active || p.CopyOf != 0 || slices.ContainsFunc(copied, func(c delivery.Copy) bool {
-			return c.Ref == strconv.FormatInt(p.ID, 10)
-		})
+		return !delivery.MayBecomeCopy(p, copied)
 	}), err
 }
 
@@ -71,7 +68,7 @@ func (h *copies) intoPage(c echo.Context) error {
 	return h.core.Show(c, http.StatusOK, v.Head.Title, intoExisting(v))
 }
 
-// into returns the playlist that a request names, which is to become a copy of the other one that it names.
+// into returns the two playlists that a request names: list, and the one that is to become a copy of it.
 func (h *copies) into(c echo.Context) (list, into library.StoredPlaylist, err error) {
 	id, to, err := h.writer(c)
 	if err != nil {
@@ -99,11 +96,15 @@ func (h *copies) askIntoPage(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	facts := []string{words.T(ctx, "playlists.into.ask_history")}
+	if into.Name != list.Name {
+		facts = append([]string{words.T(ctx, "playlists.into.ask_name", "List", list.Name)}, facts...)
+	}
 	at := "/playlists/" + c.Param("id") + "/copies/" + c.Param("connection") + "/into"
 	return h.core.Confirm(c, core.Confirmation{
 		Title:  words.T(ctx, "playlists.into.ask", "List", list.Name, "Into", into.Name),
 		Lead:   words.T(ctx, "playlists.into.ask_lead", "Count", into.TrackCount),
-		Facts:  []string{words.T(ctx, "playlists.into.ask_history")},
+		Facts:  facts,
 		Action: at + "/" + c.Param("into"), Button: words.T(ctx, "playlists.into.do"), Warn: true, Back: at})
 }
 

@@ -34,7 +34,7 @@ type pageView struct {
 	Recipe   string // address of its recipe; empty for a playlist of a service
 }
 
-// addressView says at which addresses anybody gets a playlist.
+// addressView has the addresses at which anybody can get a playlist.
 type addressView struct {
 	MadeAt time.Time // zero if it has none
 	Forms  []ui.Link // empty if the addresses can't be shown
@@ -42,7 +42,7 @@ type addressView struct {
 
 // offerView offers to copy a playlist to services.
 type offerView struct {
-	Asks    []string // services that ask their person for a permission first
+	Asks    []string // sentences about services that first ask for a permission
 	Actions []ui.Action
 	Into    []ui.Link // to use an existing playlist instead of a new one
 }

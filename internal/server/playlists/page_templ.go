@@ -417,7 +417,7 @@ func intoExisting(v intoView) templ.Component {
 	})
 }
 
-// address is about the addresses at which anybody gets the playlist.
+// address shows the addresses at which anybody can get the playlist, or offers to make them.
 func address(v addressView, post string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -49,7 +49,7 @@ func fresh(c echo.Context) (r playrules.Rule) {
 	return r
 }
 
-// asked returns a rule as the fields of a form have it.
+// asked returns a rule changed as the fields of a form say.
 func (h *Handler) asked(c echo.Context, r playrules.Rule) playrules.Rule {
 	seconds := func(name string) int {
 		n, err := strconv.Atoi(c.FormValue(name))

@@ -27,7 +27,7 @@ func (h *Handler) download(c echo.Context) error {
 // mostUpload is the size of a file with rules, in bytes.
 const mostUpload = 1 << 20
 
-// uploadForm adds the rules of a file that the person does not have.
+// uploadForm adds those rules of a file that the person does not have yet.
 func (h *Handler) uploadForm(c echo.Context) error {
 	rules, err := uploaded(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func (h *Handler) uploadForm(c echo.Context) error {
 		})
 	}
 	var all []playrules.Rule
-	for _, f := range rules { // first all are looked at, so that a wrong one leaves none behind
+	for _, f := range rules { // checked before any is stored, so that a wrong one stores none
 		r := h.ruleOf(c, f, 0)
 		if err := check(r); err != nil {
 			return err

@@ -9,10 +9,10 @@ import (
 	"reprise/internal/server/core"
 )
 
-// Profile is a public profile in the API, or that there is none.
+// Profile is a public profile in the API, or says that there is none.
 type Profile struct {
 	Public bool           `json:"public" doc:"Whether there is a profile. Without one, the other fields are empty."`
-	Name   string         `json:"name" doc:"What it calls its person; empty for nothing."`
+	Name   string         `json:"name" doc:"The person's name on it; empty for none."`
 	Parts  []string       `json:"parts" enum:"now,numbers,artists,albums,tracks,latest,loved" doc:"What it shows."`
 	Span   string         `json:"span" enum:"30-days,12-months" doc:"The span of the numbers, and of what was heard most, up to now."`
 	MadeAt core.MaybeTime `json:"made_at" doc:"When it got its address."`
@@ -34,7 +34,7 @@ func (h *Handler) profileAPI(c echo.Context, _ *core.None) (out Profile, _ error
 
 type makeProfileRequest struct {
 	Body struct {
-		Name  string   `json:"name" required:"false" maxLength:"64" doc:"What it calls its person; empty for nothing."`
+		Name  string   `json:"name" required:"false" maxLength:"64" doc:"The person's name on it; empty for none."`
 		Parts []string `json:"parts" enum:"now,numbers,artists,albums,tracks,latest,loved" doc:"What it shows; at least one."`
 		Span  string   `json:"span" required:"false" enum:"30-days,12-months" doc:"The span of the numbers, and of what was heard most, up to now; 30 days without it."`
 		New   bool     `json:"new" required:"false" doc:"Whether another address replaces the present one."`

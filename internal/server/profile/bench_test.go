@@ -15,8 +15,8 @@ import (
 	"reprise/internal/server/servertest"
 )
 
-// BenchmarkProfile opens each form of a profile that shows everything of the last 12 months, of somebody with 500,000
-// listens of ten years, some of which are withheld.
+// BenchmarkProfile opens each form of a profile that shows everything from the last 12 months. Its person has 500,000
+// listens from ten years, some of them withheld.
 func BenchmarkProfile(b *testing.B) {
 	h := someone{servertest.New(b, delivery.Options{})}
 	_, err := h.DB.SavePlayRule(b.Context(), playrules.Rule{User: h.User, Name: "Guilty", Kind: playrules.Withhold,
@@ -45,7 +45,7 @@ func BenchmarkProfile(b *testing.B) {
 			for b.Loop() {
 				for h.Knock(http.MethodGet, path+face).Code == http.StatusTooManyRequests {
 					b.StopTimer()
-					time.Sleep(200 * time.Millisecond) // more than an address may
+					time.Sleep(200 * time.Millisecond) // wait out the limit on requests per address
 					b.StartTimer()
 				}
 			}

@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"image"
-	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -17,7 +16,7 @@ import (
 // mostRows caps the rows of a card.
 const mostRows = 4
 
-// drawing is all that is drawn on a card or a badge.
+// drawing is everything that is drawn on a card or a badge.
 type drawing struct {
 	Theme   string
 	Title   string
@@ -28,12 +27,12 @@ type drawing struct {
 	Other   string // substitute for names that cannot be drawn
 }
 
-// covers returns the names of the pictures on it.
+// covers returns the names of the pictures on the card or badge.
 func (d *drawing) covers() []string {
 	return core.ViewAll(d.Rows, func(r cards.Row) string { return r.Picture })
 }
 
-// pen returns a pen for it on a new card.
+// pen returns a pen on a new card of a size.
 func (d *drawing) pen(width, height int, covers map[string]image.Image) *cards.Pen {
 	colours := cards.Themes[d.Theme]
 	return &cards.Pen{Card: card.New(width, height, colours.Ground, d.Title, d.About), Colours: colours, Covers: covers,
@@ -45,7 +44,7 @@ func (s song) row(label string) cards.Row {
 	return cards.Row{Label: label, Name: s.Title, By: s.Artist, Picture: s.Picture}
 }
 
-// heard returns what is playing, or what was heard last, as a row; without either, not ok.
+// heard returns what is playing, or else what was heard last, as a row. ok is false if there is neither.
 func (p *content) heard(ctx context.Context) (r cards.Row, ok bool) {
 	switch {
 	case len(p.Playing) > 0:
@@ -56,7 +55,7 @@ func (p *content) heard(ctx context.Context) (r cards.Row, ok bool) {
 	return r, false
 }
 
-// topRows returns the first of each list.
+// topRows returns the first row of each top list.
 func (p *content) topRows(ctx context.Context) (all []cards.Row) {
 	for _, t := range p.Tops {
 		r := t.Rows[0]
@@ -74,11 +73,7 @@ func (p *content) about(ctx context.Context) string {
 		rows = append([]cards.Row{r}, rows...)
 	}
 	for _, r := range rows {
-		name := r.Name
-		if r.By != "" {
-			name = words.T(ctx, "year.card.by", "Name", r.Name, "Artist", r.By)
-		}
-		about = append(about, r.Label+words.T(ctx, "ui.colon")+name+".")
+		about = append(about, cards.About(ctx, r))
 	}
 	return strings.Join(about, " ")
 }
@@ -114,10 +109,11 @@ func (h *Handler) openCard(c echo.Context) error {
 		return err
 	}
 	d := p.drawn(ctx, theme)
-	return h.cards.Send(c, cards.Picture{Content: d, Covers: d.covers(), Draw: d.card, File: "reprise-profile"})
+	return h.cards.Send(c, cards.Picture{Kind: "card", Content: d, Covers: d.covers(), Draw: d.card,
+		File: "reprise-profile"})
 }
 
-// card draws a card: who it is and the numbers on the left, what was heard on the right.
+// card draws a card, with the title and the numbers on the left and what was heard on the right.
 func (d *drawing) card(covers map[string]image.Image) *card.Card {
 	const width, height, margin = 1200, 630, cards.Margin
 	p := d.pen(width, height, covers)
@@ -137,8 +133,8 @@ func (d *drawing) card(covers map[string]image.Image) *card.Card {
 	return p.Card
 }
 
-// The size of a badge in pixels, as pages write it.
-const badgeWide, badgeTall = "360", "72"
+// The size of a badge in pixels.
+const badgeWide, badgeTall = 360, 72
 
 // badge sends a small picture of what is playing, or was heard last, for pages of other sites.
 func (h *Handler) badge(c echo.Context) error {
@@ -164,15 +160,13 @@ func (h *Handler) badge(c echo.Context) error {
 	}
 	d := drawing{Theme: theme, Title: title(ctx, s.Name), About: p.about(ctx), Rows: []cards.Row{r},
 		Other: words.T(ctx, "year.card.unwritten")}
-	return h.cards.Send(c, cards.Picture{Content: d, Covers: d.covers(), Draw: d.badge, Embedded: true})
+	return h.cards.Send(c, cards.Picture{Kind: "badge", Content: d, Covers: d.covers(), Draw: d.badge, Embedded: true})
 }
 
 // badge draws a badge: a line around it, the picture, and three lines of text.
 func (d *drawing) badge(covers map[string]image.Image) *card.Card {
-	width, _ := strconv.Atoi(badgeWide)
-	height, _ := strconv.Atoi(badgeTall)
-	p, r := d.pen(width, height, covers), d.Rows[0]
-	w, tall := float64(width), float64(height)
+	const w, tall = float64(badgeWide), float64(badgeTall)
+	p, r := d.pen(badgeWide, badgeTall, covers), d.Rows[0]
 	p.Rect(0, 0, w, tall, 0, p.Line)
 	p.Rect(1, 1, w-2, tall-2, 0, p.Ground)
 	p.Cover(8, 8, tall-16, r.Picture)

@@ -17,7 +17,7 @@ import (
 	"reprise/internal/server/servertest"
 )
 
-// Other sites may show a badge, and nothing else. It is asked for again each time, so that it ends with the profile.
+// Other sites may show a badge, and nothing else. Browsers ask for it again each time, so it ends with the profile.
 func TestOtherSitesShowABadge(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := filled(t)
@@ -51,11 +51,11 @@ func TestOtherSitesShowABadge(t *testing.T) {
 		for range 30 {
 			codes[h.Knock(http.MethodGet, "/profile/x").Code]++
 		}
-		require.Positive(t, codes[http.StatusTooManyRequests], "an address cannot try as often as it likes")
+		require.Positive(t, codes[http.StatusTooManyRequests], "requests from one address are limited")
 	})
 }
 
-// Strangers get the pictures that are on a page, but can't ask whether somebody here has another.
+// Strangers get the pictures on a page, but can't find out whether the server has any other.
 func TestPicturesAreThoseOfThePage(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := setup(t)
@@ -154,6 +154,6 @@ func TestTheFeedHasTheLatestListens(t *testing.T) {
 		feed.Entries = nil
 		require.NoError(t, xml.Unmarshal(h.open(path+"/feed.atom").Body.Bytes(), &feed))
 		require.Equal(t, "Amiina – Newer", feed.Entries[0].Title)
-		require.Equal(t, before, feed.Entries[1].ID, "a reader knows it again")
+		require.Equal(t, before, feed.Entries[1].ID, "a feed reader recognises it")
 	})
 }

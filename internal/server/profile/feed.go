@@ -29,9 +29,9 @@ func (h *Handler) feed(c echo.Context) error {
 	ids := map[string]int{}
 	f := export.Feed{ID: home, Title: name, Language: words.From(ctx).Code(), Author: name, Home: home,
 		Self: home + "/feed.atom", Updated: s.MadeAt, Entries: core.ViewAll(p.Latest, func(one song) export.FeedEntry {
-			// The id of the listen would tell how many listens this server has.
+			// The listen's id would reveal how many listens this server has.
 			id := home + "#" + strconv.FormatInt(one.At.UnixMilli(), 10)
-			if ids[id]++; ids[id] > 1 { // at the same time
+			if ids[id]++; ids[id] > 1 { // several listens at the same time
 				id += "-" + strconv.Itoa(ids[id])
 			}
 			return export.FeedEntry{ID: id, URL: home, Title: one.Artist + " – " + one.Title, Summary: one.Album,

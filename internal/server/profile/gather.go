@@ -15,7 +15,7 @@ import (
 	"reprise/internal/words"
 )
 
-// How much of each part a profile has.
+// The most of each part that a profile shows.
 const (
 	mostPlaying = 3
 	mostLatest  = 20
@@ -39,11 +39,11 @@ type song struct {
 	Title, Artist, Album string
 	Picture              string // name of a cached picture; empty for none
 	Portrait             bool
-	At                   time.Time // when it was heard, or began; zero for loved ones
+	At                   time.Time // when it was heard or began to play; zero for a loved one
 	About                bool      // At is a guess
 }
 
-// top is what was heard most of one kind.
+// top is a list of the artists, albums or tracks that were heard most.
 type top struct {
 	Part string
 	Rows []row
@@ -56,8 +56,8 @@ type row struct {
 	Picture        string // name of a cached picture; empty for none
 }
 
-// gather reads what a profile shows of some parts, of those that its person has chosen. so many is how many of the
-// latest listens.
+// gather reads what a profile shows: the parts in only that its person has also chosen, with up to many of the latest
+// listens.
 func (h *Handler) gather(ctx context.Context, s library.Share, only shown, many int) (p content, err error) {
 	p = content{share: s, parts: shown{}}
 	for _, name := range showing(s.Parts).list() {
@@ -87,7 +87,7 @@ func (h *Handler) gather(ctx context.Context, s library.Share, only shown, many 
 // everything returns all parts.
 func everything() shown { return showing(parts) }
 
-// playing reads what is playing now. Whatever rules keep from being sent anywhere is left out.
+// playing reads what is playing now, except what rules keep from being sent anywhere.
 func (h *Handler) playing(ctx context.Context, p *content) error {
 	all := slices.DeleteFunc(h.now.Of(p.share.User), func(one players.Playing) bool { return !one.Sent() })
 	all = all[:min(len(all), mostPlaying)]
@@ -112,8 +112,8 @@ func (h *Handler) latest(ctx context.Context, p *content, many int) error {
 	return err
 }
 
-// loved reads the tracks that were loved last. A love is no play, but those of which rules send no play anywhere are
-// left out.
+// loved reads the tracks that were loved last. It leaves out tracks whose plays rules keep from being sent anywhere,
+// although loving a track isn't playing it.
 func (h *Handler) loved(ctx context.Context, p *content) error {
 	all, _, err := h.store.Loves(ctx, library.LoveFilter{User: p.share.User, Score: library.Loved}, 0, 5*mostLoved)
 	if err != nil {
@@ -131,15 +131,15 @@ func (h *Handler) loved(ctx context.Context, p *content) error {
 	return err
 }
 
-// neverSent returns those of a person's rules that keep what fits them from being sent anywhere and ask for nothing but
-// names, so that they say as much of a track as of a listen.
+// neverSent returns those of a person's rules that keep plays from being sent anywhere and ask for names only. They can
+// be applied to a track as well as to a listen.
 func neverSent(all []playrules.Rule) *playrules.Set {
 	return playrules.New(slices.DeleteFunc(slices.Clone(all), func(r playrules.Rule) bool {
 		return r.Kind != playrules.Withhold || len(r.To) > 0 || !r.OfNames()
 	}), nil)
 }
 
-// songs returns tracks by the names that administrators have given them, with their pictures.
+// songs returns tracks with their pictures, under the names that administrators have given them.
 func (h *Handler) songs(ctx context.Context, all []library.Track) ([]song, error) {
 	links, err := h.rows.Links(ctx, all...)
 	if err != nil {

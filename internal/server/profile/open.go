@@ -30,8 +30,8 @@ func (h *Handler) Open(e *echo.Echo) {
 	g.GET("/card.png", h.openCard)
 	g.GET("/badge.svg", h.badge)
 	g.GET("/feed.atom", h.feed)
-	// A page has dozens of pictures, so that the visits of pages can't count them. Only who has got a page knows the
-	// address of one, and it costs no more than a static file.
+	// Pictures aren't limited like visits, because a page has dozens of them. Only those who were sent the page know
+	// their addresses, and one costs no more than a static file.
 	e.GET(at+"/art/:mark/:hash", h.picture, core.Unreferred)
 }
 
@@ -47,7 +47,7 @@ func (h *Handler) shared(c echo.Context) (library.Share, error) {
 	if errors.Is(err, library.ErrNotFound) {
 		return s, gone()
 	}
-	s.Code = c.Param("code") // which the store can't tell if its key was lost
+	s.Code = c.Param("code") // the store doesn't know it if the key was lost
 	return s, err
 }
 
@@ -59,7 +59,7 @@ func (h *Handler) openPage(c echo.Context) error {
 	return h.showOpen(c, s)
 }
 
-// showOpen answers with the page of a profile. One without a code is a preview.
+// showOpen answers with the page of a profile. A share without a code makes it a preview.
 func (h *Handler) showOpen(c echo.Context, s library.Share) error {
 	ctx := c.Request().Context()
 	p, err := h.gather(ctx, s, everything(), mostLatest)
@@ -82,8 +82,8 @@ func (h *Handler) showOpen(c echo.Context, s library.Share) error {
 	return h.core.ShowOpen(c, v.Title, meta, openProfile(v))
 }
 
-// artOf returns the function that returns the address of a picture on the page of a profile. Others get a picture only
-// with the mark that shows that a page had it: its name alone would tell them whether somebody here has an album.
+// artOf returns a function that returns the address of a picture on the page of a profile. The address has a mark that
+// proves that the page showed the picture: by names alone, strangers could find out whether somebody here has an album.
 func artOf(s library.Share) func(picture string) string {
 	return func(picture string) string {
 		switch {
@@ -114,7 +114,7 @@ func (h *Handler) picture(c echo.Context) error {
 	return h.rows.SendPicture(c, c.Param("hash"))
 }
 
-// address returns the address of the profile with a code; empty where the code is not known.
+// address returns the address of the profile with a code; empty if the code is not known.
 func (h *Handler) address(code string) string {
 	if code == "" {
 		return ""
@@ -122,7 +122,7 @@ func (h *Handler) address(code string) string {
 	return h.core.BaseURL() + openPath + code
 }
 
-// title returns what the profile of somebody with a name, which may be empty, is called.
+// title returns the title of a profile: the name of its person, or a general one if the name is empty.
 func title(ctx context.Context, name string) string {
 	return cmp.Or(name, words.T(ctx, "profile.title"))
 }

@@ -2,8 +2,8 @@ package profile
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
+	"fmt"
 	"html"
 	"net/http"
 	"slices"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/accounts"
 	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
@@ -20,25 +19,25 @@ import (
 	"reprise/web/ui"
 )
 
-// pageView is the page on which a person makes their profile.
+// pageView is the page on which a person sets up their profile.
 type pageView struct {
 	On         bool
 	Since      time.Time
-	Address    string // of the profile; empty where it is not known
+	Address    string // of the profile; empty if it is not known
 	Name, Span ui.Field
 	Boxes      []ui.Field
 
 	EmbedLead      string
 	Badge          string // address; empty for none
-	HTML, Markdown string // that embed the badge
+	HTML, Markdown string // code that embeds the badge
 	Card           string // address
 	Feed           string // address; empty for none
 }
 
-// longestName is the length of the name on a profile, in letters.
+// longestName is the maximum length of the name on a profile, in characters.
 const longestName = 64
 
-// page answers with the page on which a person makes their profile.
+// page answers with the page on which a person sets up their profile.
 func (h *Handler) page(c echo.Context) error {
 	ctx := c.Request().Context()
 	s, err := h.store.Share(ctx, core.UserOf(c).ID, library.ShareProfile, "")
@@ -74,7 +73,7 @@ func (v *pageView) fields(ctx context.Context, s library.Share) {
 	}
 }
 
-// embed adds what other sites can show.
+// embed adds the badge, the card and the feed, which other sites can show.
 func (v *pageView) embed(ctx context.Context, s library.Share) {
 	show, at := showing(s.Parts), openPath+s.Code
 	v.Card, v.EmbedLead = at+"/card.png", words.T(ctx, "profile.no_badge")
@@ -86,8 +85,8 @@ func (v *pageView) embed(ctx context.Context, s library.Share) {
 	}
 	v.Badge, v.EmbedLead = at+"/badge.svg", words.T(ctx, "profile.embed_lead")
 	alt := words.T(ctx, "profile.badge.alt")
-	v.HTML = `<a href="` + html.EscapeString(v.Address) + `"><img src="` + html.EscapeString(v.Address) +
-		`/badge.svg" alt="` + html.EscapeString(alt) + `" width="` + badgeWide + `" height="` + badgeTall + `"></a>`
+	v.HTML = fmt.Sprintf(`<a href="%[1]s"><img src="%[1]s/badge.svg" alt="%[2]s" width="%[3]d" height="%[4]d"></a>`,
+		html.EscapeString(v.Address), html.EscapeString(alt), badgeWide, badgeTall)
 	v.Markdown = "[![" + alt + "](" + v.Address + "/badge.svg)](" + v.Address + ")"
 }
 
@@ -102,7 +101,7 @@ func asked(c echo.Context) library.Share {
 	return s
 }
 
-// fill completes a profile that the user of a request asks for, or refuses it.
+// fill completes the profile that the user of a request wants, or refuses it.
 func fill(c echo.Context, s library.Share) (library.Share, error) {
 	refuse := func(id string) (library.Share, error) {
 		return s, &core.Refusal{Status: http.StatusUnprocessableEntity, Title: words.New("problem.profile.title"),
@@ -133,31 +132,20 @@ func (h *Handler) preview(c echo.Context) error {
 	return h.showOpen(c, s)
 }
 
-// keep stores what the profile shows. If there is none yet or another address is wanted, it makes one.
+// keep stores what the profile shows. If there is no profile yet, or another is set, it makes a new address; made
+// reports whether it did.
 func (h *Handler) keep(c echo.Context, s library.Share, another bool) (_ library.Share, made bool, err error) {
 	if s, err = fill(c, s); err != nil {
 		return s, false, err
 	}
 	ctx := c.Request().Context()
-	if !another {
-		err = h.store.KeepShare(ctx, s)
-		if err == nil {
-			s, err = h.store.Share(ctx, s.User, s.Kind, s.Subject)
-			return s, false, err
-		}
-		if !errors.Is(err, library.ErrNotFound) {
-			return s, false, err
-		}
-	}
-	s.Code, s.MadeAt = rand.Text(), time.Now()
-	s.Hash = accounts.HashToken(s.Code)
-	if err = h.store.KeepShare(ctx, s); err == nil {
+	if s, made, err = core.KeepShare(ctx, h.store, s, another); made && err == nil {
 		h.core.Note(ctx, activity.Entry{Action: activity.ProfileShared, User: s.User})
 	}
-	return s, true, err
+	return s, made, err
 }
 
-// takeBack ends the profile.
+// takeBack deletes the profile.
 func (h *Handler) takeBack(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	err := h.store.DeleteShare(ctx, user, library.ShareProfile, "")
@@ -184,7 +172,7 @@ func (h *Handler) form(c echo.Context) error {
 }
 
 func (h *Handler) takeBackForm(c echo.Context) error {
-	// It may have been taken back in another tab.
+	// It may have been deleted in another tab.
 	if err := h.takeBack(c); err != nil && !errors.Is(err, library.ErrNotFound) {
 		return err
 	}

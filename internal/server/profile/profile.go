@@ -1,7 +1,7 @@
-// Package profile serves the public profile of a person: a page, a card, a badge for other sites and a feed, for
-// anybody who has its address. There is none until its person makes one, it shows what they chose and nothing else, and
-// they can take its address back. What their play rules keep from being sent anywhere is in none of it, not even in a
-// number.
+// Package profile serves the public profile of a person to anybody who has its address: a page, a card, a badge for
+// other sites and a feed. There is no profile until the person makes one. It shows only what they chose, and they can
+// delete or replace its address at any time. It never includes what their play rules keep from being sent anywhere, not
+// even in its numbers.
 package profile
 
 import (
@@ -29,10 +29,7 @@ type Store interface {
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 	Loves(ctx context.Context, f library.LoveFilter, offset, limit int) (page []library.Love, total int, err error)
 	PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error)
-	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
-	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
-	KeepShare(ctx context.Context, l library.Share) error
-	DeleteShare(ctx context.Context, user int64, kind, subject string) error
+	core.ShareStore
 }
 
 // Now says what people are playing.
@@ -54,7 +51,7 @@ func New(k *core.Core, store Store, now Now, rows *music.Rows, drawn *cards.Card
 	return &Handler{core: k, store: store, now: now, rows: rows, cards: drawn}
 }
 
-// own is the page on which a person makes their profile.
+// own is the path of the page on which a person sets up their profile.
 const own = "/settings/profile"
 
 // Pages adds the routes of the pages.
@@ -83,7 +80,7 @@ func (h *Handler) API(a *core.API) {
 	})
 	core.Delete(a, "/profile", h.takeBackAPI, core.Call{
 		ID:       "deleteProfile",
-		Summary:  "Take the profile back",
+		Summary:  "Delete that profile",
 		Answer:   "Its address no longer works.",
 		Refusals: map[int]string{http.StatusNotFound: "There is none."},
 	})
@@ -128,11 +125,11 @@ func (s shown) list() []string {
 	return all
 }
 
-// spanned reports whether anything of it is about a span of time.
+// spanned reports whether one of the parts is about a span of time.
 func (s shown) spanned() bool { return s[numbers] || s.topped() }
 
-// topped reports whether it has a list of what was heard most.
+// topped reports whether one of the parts is a list of what was heard most.
 func (s shown) topped() bool { return s[artists] || s[albums] || s[tracks] }
 
-// badged reports whether a badge has something to show.
+// badged reports whether there is a badge, which needs one of these parts.
 func (s shown) badged() bool { return s[playing] || s[latest] }

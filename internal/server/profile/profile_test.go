@@ -28,7 +28,7 @@ func setup(t *testing.T) someone {
 	return someone{servertest.New(t, delivery.Options{})}
 }
 
-// hear stores a play of a track, so long ago.
+// hear stores a play of a track at a time ago.
 func (h someone) hear(user int64, artist, album, title string, ago time.Duration) {
 	h.T.Helper()
 	at := time.Now().Add(-ago).Truncate(time.Second)
@@ -55,14 +55,14 @@ func (h someone) publish(body string) (path string) {
 	return path
 }
 
-// open returns what a stranger is answered, and requires that it is for strangers: without a cookie, and not to be
-// found or passed on.
+// open returns the answer to a stranger. It requires that the answer is fit for strangers: it sets no cookie, and keeps
+// its address out of search engines and referrers.
 func (h someone) open(path string) *httptest.ResponseRecorder {
 	h.T.Helper()
 	owner := h.Session
 	h.Session = nil
 	defer func() { h.Session = owner }()
-	time.Sleep(2 * time.Second) // as often as an address may
+	time.Sleep(2 * time.Second) // to stay within the limit on requests per address
 	w := h.Knock(http.MethodGet, path)
 	require.Empty(h.T, w.Result().Cookies(), path)
 	require.Contains(h.T, w.Header().Get("X-Robots-Tag"), "noindex", path)
@@ -73,7 +73,7 @@ func (h someone) open(path string) *httptest.ResponseRecorder {
 // faces are the forms of a profile.
 var faces = []string{"", "/card.svg", "/card.png", "/badge.svg", "/feed.atom"}
 
-// The words by which each part is recognised, by its name in the API. They appear nowhere else.
+// traces has the words that show that a part is there, by its name in the API. They appear nowhere else.
 var traces = map[string][]string{
 	"now":     {"Playing now", "Vespertine"},
 	"numbers": {"artists</span>", "listens</span>"},
@@ -84,7 +84,7 @@ var traces = map[string][]string{
 	"loved":   {"Loved tracks", "Beloved"},
 }
 
-// filled is somebody with something for each part.
+// filled returns somebody who has something to show in each part.
 func filled(t *testing.T) someone {
 	t.Helper()
 	h := setup(t)
@@ -127,7 +127,7 @@ func TestThereIsNoProfileUntilItsPersonMakesOne(t *testing.T) {
 	})
 }
 
-// Each part alone, and all but it: what isn't chosen is neither on the page, nor in the card, the badge or the feed.
+// With each part alone, and with all but that one, what isn't chosen is on neither page, card, badge nor feed.
 func TestAProfileShowsExactlyWhatWasChosen(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := filled(t)
@@ -200,8 +200,8 @@ func TestNothingPrivateIsOnAProfile(t *testing.T) {
 	})
 }
 
-// A rule keeps plays from being sent anywhere: they are neither shown nor counted, and what is sent to some services
-// only is shown.
+// Plays that a rule keeps from being sent anywhere are neither shown nor counted. Plays that it keeps from some
+// services only are shown.
 func TestWhatRulesWithholdIsNowhere(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := setup(t)
@@ -211,7 +211,7 @@ func TestWhatRulesWithholdIsNowhere(t *testing.T) {
 			_, err := h.DB.SavePlayRule(t.Context(), r)
 			require.NoError(t, err)
 		}
-		h.hear(h.User, "Amiina", "Kurr", "Fresh", 50*24*time.Hour) // in columns that are kept
+		h.hear(h.User, "Amiina", "Kurr", "Fresh", 50*24*time.Hour) // in columns that are stored
 		for i := range 9 {
 			h.hear(h.User, "Guilty Pleasure", "Sins", "Vice", time.Duration(1+i)*9*24*time.Hour)
 		}
@@ -225,7 +225,7 @@ func TestWhatRulesWithholdIsNowhere(t *testing.T) {
 		require.NoError(t, h.DB.BuildColumns(t.Context()))
 		path := h.publish(`{"parts":["now","numbers","artists","albums","tracks","latest","loved"],"span":"12-months"}`)
 		h.plays(h.User, "Guilty Pleasure", "Vice")
-		for range 2 { // with columns that were built, and kept ones
+		for range 2 { // first with newly built columns, then with stored ones
 			for _, face := range faces {
 				w := h.open(path + face)
 				require.Equal(t, http.StatusOK, w.Code, face)
@@ -244,7 +244,7 @@ func TestWhatRulesWithholdIsNowhere(t *testing.T) {
 		rules, err := h.DB.PlayRules(t.Context(), h.User)
 		require.NoError(t, err)
 		require.NoError(t, h.DB.DeletePlayRule(t.Context(), h.User, rules[0].ID))
-		require.Contains(t, servertest.Text(h.open(path)), "Guilty", "its person has changed their mind")
+		require.Contains(t, servertest.Text(h.open(path)), "Guilty", "the person has changed their mind")
 	})
 }
 
@@ -318,5 +318,18 @@ func TestAnAddressCanBeTakenBack(t *testing.T) {
 		_, err = h.Gone.Begin(t.Context(), ben)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusNotFound, h.open(other).Code, "its person is being removed")
+	})
+}
+
+// A card and a badge can have the same content, and are two pictures.
+func TestABadgeIsNoCard(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := filled(t)
+		path := h.publish(`{"name":"Ann","parts":["latest"],"span":"30-days"}`)
+		card := h.open(path + "/card.svg")
+		badge := h.open(path + "/badge.svg")
+		require.Contains(t, card.Body.String(), `width="1200"`)
+		require.Contains(t, badge.Body.String(), `width="360"`)
+		require.NotEqual(t, card.Header().Get("ETag"), badge.Header().Get("ETag"))
 	})
 }

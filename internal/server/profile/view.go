@@ -2,7 +2,6 @@ package profile
 
 import (
 	"context"
-	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/server/cards"
@@ -24,7 +23,7 @@ type openView struct {
 	Feed    string // address; empty for none
 }
 
-// topView is a list of what was heard most.
+// topView is a list of the artists, albums or tracks that were heard most.
 type topView struct {
 	ID, Title string
 	Items     []ui.Item
@@ -89,16 +88,8 @@ func (t top) view(ctx context.Context, art func(string) string) topView {
 
 // figures returns the numbers; none if nothing was heard.
 func (p *content) figures(ctx context.Context) []cards.Figure {
-	n := p.Totals
-	if n.Listens == 0 {
+	if p.Totals.Listens == 0 {
 		return nil
 	}
-	l := words.From(ctx)
-	long, unit := int(n.Time.Round(time.Hour)/time.Hour), "listening.hours"
-	if n.Time < 2*time.Hour {
-		long, unit = int(n.Time.Round(time.Minute)/time.Minute), "listening.minutes"
-	}
-	return []cards.Figure{{N: l.Number(n.Listens), Label: words.T(ctx, "listening.listens", "Count", n.Listens)},
-		{N: l.Number(long), Label: words.T(ctx, unit, "Count", long)},
-		{N: l.Number(n.Artists), Label: words.T(ctx, "listening.artists", "Count", n.Artists)}}
+	return cards.Figures(ctx, p.Totals)
 }

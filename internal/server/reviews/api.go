@@ -19,7 +19,7 @@ type HeardAmount struct {
 	Tracks  int   `json:"tracks"`
 }
 
-// AmountOf returns totals for the API.
+// AmountOf returns totals in the form of the API.
 func AmountOf(t listening.Totals) HeardAmount {
 	return HeardAmount{t.Listens, int64(t.Time / time.Second), t.Artists, t.Albums, t.Tracks}
 }

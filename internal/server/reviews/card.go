@@ -1,17 +1,14 @@
-// Package reviews has what the pages of weeks and of years share: lists with pictures, and the card to share.
+// Package reviews has what the pages of weeks and of years have in common: lists with pictures, and a card to share.
 package reviews
 
 import (
-	"context"
 	"image"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/card"
-	"reprise/internal/review"
 	"reprise/internal/server/cards"
 	"reprise/internal/server/core"
-	"reprise/internal/words"
 )
 
 // Look is the look of a card.
@@ -35,7 +32,7 @@ type Content struct {
 	Title   string // in large letters
 	Size    int    // of the title, in pixels
 	About   string // a sentence for people who cannot see it
-	SoFar   string // beside the title, or below one that is small; empty for nothing
+	SoFar   string // beside a large title or below a small one; empty for nothing
 	Figures []cards.Figure
 	Prizes  []cards.Row // the artist, the album and the track that were heard most
 	Bars    []Column
@@ -49,31 +46,13 @@ type Column struct {
 	Part  int // percent of the highest
 }
 
-// About describes a prize in a sentence.
-func About(ctx context.Context, r cards.Row) string {
-	name := r.Name
-	if r.By != "" {
-		name = words.T(ctx, "year.card.by", "Name", r.Name, "Artist", r.By)
-	}
-	return r.Label + words.T(ctx, "ui.colon") + name + "."
-}
-
-// Figures returns how long somebody listened, and the numbers of listens and artists.
-func Figures(ctx context.Context, r *review.Review) []cards.Figure {
-	l, t := words.From(ctx), r.Found.Totals
-	n, unit := r.Amount(ctx)
-	return []cards.Figure{{N: l.Number(n), Label: unit},
-		{N: l.Number(t.Listens), Label: words.T(ctx, "listening.listens", "Count", t.Listens)},
-		{N: l.Number(t.Artists), Label: words.T(ctx, "listening.artists", "Count", t.Artists)}}
-}
-
 // Picture returns the card to be sent.
 func (c *Content) Picture() cards.Picture {
-	return cards.Picture{Content: c, Draw: c.draw, File: "reprise-" + c.Name,
+	return cards.Picture{Kind: "review", Content: c, Draw: c.draw, File: "reprise-" + c.Name,
 		Covers: core.ViewAll(c.Prizes, func(r cards.Row) string { return r.Picture })}
 }
 
-// draw draws a card: a wide one in two columns, a square one in one.
+// draw draws a card, with two columns if it is wide and one if it is square.
 func (c *Content) draw(covers map[string]image.Image) *card.Card {
 	const margin = cards.Margin
 	p := &pen{Content: c, Pen: &cards.Pen{Colours: cards.Themes[c.Look.Theme], Covers: covers, Other: c.Other}}

@@ -11,7 +11,7 @@ type pen struct {
 	*Content
 }
 
-// smallTitle is the size from which a title leaves room beside it, in pixels.
+// smallTitle is the size in pixels below which a title takes the whole width, so that what follows goes below it.
 const smallTitle = 100
 
 // head draws the name of the program and the title.

@@ -16,13 +16,13 @@ type List struct {
 	Rows            []Row
 }
 
-// Row is a row of a list, with its address; empty for none.
+// Row is a row of a list, with the address that it links to; empty for none.
 type Row struct {
 	review.Row
 	URL string
 }
 
-// Rows returns rows of a review with the addresses that urlOf returns; nil for none.
+// Rows returns rows of a review with the addresses that urlOf returns. Without urlOf, they have none.
 func Rows(all []review.Row, urlOf func(review.Row) string) []Row {
 	return core.ViewAll(all, func(r review.Row) Row {
 		if urlOf == nil {
@@ -51,7 +51,7 @@ func Picture(ctx context.Context, from *music.Rows, lists ...[]Row) error {
 	var tracks []library.Track
 	for _, rows := range lists {
 		for _, r := range rows {
-			tracks = append(tracks, r.Music())
+			tracks = append(tracks, r.Entity.Pictured())
 		}
 	}
 	links, err := from.Links(ctx, tracks...)

@@ -15,7 +15,7 @@ import (
 	"reprise/web/ui"
 )
 
-// Bar is a number with a bar below, which compares it with those of the other rows in percent.
+// Bar is a number with a bar below it, whose length is part percent of the highest row's.
 func Bar(n, said string, part int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -89,7 +89,7 @@ type CardView struct {
 	Title, Lead string
 	Download    string // the address of the PNG and the SVG, without an ending
 	Light, Dark string // addresses of the picture
-	Alt, Theme  string // Theme is chosen at first
+	Alt, Theme  string // Theme is preselected in the form
 }
 
 // Card is the card with the form that downloads it.

@@ -30,7 +30,7 @@ type Services struct {
 	List    []string        // the tracks of the only playlist
 	Named   string          // its name; empty for a service that does not list it
 	Gone    bool            // it was deleted
-	Halfway []string        // what the next replacement of its tracks leaves, because it breaks off; nil if it doesn't
+	Halfway []string        // what the next replacement of its tracks leaves when it breaks off; nil if it doesn't
 	Listed  int             // how often the list of playlists was asked for
 	Opened  int             // and the tracks of the playlist
 

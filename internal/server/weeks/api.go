@@ -41,7 +41,7 @@ type weekAnswer struct {
 	Tracks  []reviews.HeardRow  `json:"tracks" doc:"Heard most, up to five."`
 	New     []reviews.HeardRow  `json:"new" doc:"Artists heard for the first time, up to five."`
 	Back    []reviews.HeardRow  `json:"back" doc:"Artists heard again after a year or longer, up to five."`
-	Loved   []WeekLove          `json:"loved" doc:"Tracks loved since the week began, and before it ended; the latest five."`
+	Loved   []WeekLove          `json:"loved" doc:"Tracks that became loved in the week; the latest five."`
 }
 
 func (h *Handler) weekAPI(c echo.Context, _ *core.OfWeek) (out weekAnswer, _ error) {
@@ -112,7 +112,7 @@ func (h *Handler) switchAPI(c echo.Context, in *switchReportRequest) (out switch
 	return switchReportAnswer{in.Body.Enabled}, nil
 }
 
-// turn switches the report by a channel of the user on or off, and returns the channel.
+// turn switches the weekly report on or off for a channel of the user, and returns the channel.
 func (h *Handler) turn(c echo.Context, id string, on bool) (ch notify.Channel, err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	if ch, err = h.mailbox(c, id); err != nil {

@@ -10,7 +10,7 @@ import (
 	"reprise/internal/words"
 )
 
-// titleSize is the size of the week's days on a card, in pixels.
+// titleSize is the size of the title of a card, the dates of the week, in pixels.
 const titleSize = 52
 
 // contentOf returns the content of the card of a week. top is what was heard most in it.
@@ -22,7 +22,7 @@ func contentOf(ctx context.Context, w *weekly.Week, v weekly.Said, top []reviews
 		c.About = strings.Join(append(about, v.Empty), " ")
 		return c
 	}
-	c.Figures = reviews.Figures(ctx, &w.Review)
+	c.Figures = cards.Figures(ctx, w.Found.Totals)
 	about = append(about, v.Lead[0])
 	for _, d := range v.Days {
 		c.Bars = append(c.Bars, reviews.Column{Label: d.Short, Part: d.Part})
@@ -31,7 +31,7 @@ func contentOf(ctx context.Context, w *weekly.Week, v weekly.Said, top []reviews
 		p := cards.Row{Label: words.Each("week.top.", r.Entity.Kind).T(ctx), Name: r.Name, By: r.By, Note: r.Said,
 			Picture: r.Picture}
 		c.Prizes = append(c.Prizes, p)
-		about = append(about, reviews.About(ctx, p))
+		about = append(about, cards.About(ctx, p))
 	}
 	c.About = strings.Join(about, " ")
 	return c

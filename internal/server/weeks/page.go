@@ -24,10 +24,10 @@ import (
 // pageView is the page of a week.
 type pageView struct {
 	weekly.Said
-	Before, After string // addresses of the weeks; empty for none
+	Before, After string // addresses of the weeks before and after; empty for none
 	Next          []ui.Action
 	Digest        *digestView
-	Write         bool // a language model can be asked about this week
+	Write         bool // a language model can be asked to write about this week
 	Bars          ui.Bars
 	Lists         []reviews.List
 	Card          reviews.CardView
@@ -40,15 +40,15 @@ type digestView struct {
 	Paragraphs      []string
 }
 
-// mailView is an e-mail channel, by which the report can be sent.
+// mailView is an e-mail channel, which can send the report.
 type mailView struct {
 	ID, Name string
 	State    ui.Mark
-	Trouble  string // empty while it works
+	Trouble  string // says that nothing arrives; empty while the channel works
 	Actions  []ui.Action
 }
 
-// latest leads to the last full week in which the user heard something.
+// latest redirects to the latest full week in which the user heard something, or else to this week.
 func (h *Handler) latest(c echo.Context) error {
 	ctx := c.Request().Context()
 	monday, ok, err := weekly.Latest(ctx, h.Store, core.UserOf(c).ID, time.Now().In(core.Zone(c)))
@@ -91,7 +91,7 @@ func (h *Handler) page(c echo.Context) error {
 	return h.Core.Show(c, http.StatusOK, words.T(ctx, "week.title", "Week", v.Week), weekPage(v))
 }
 
-// show fills in what a week with music has.
+// show fills in the parts that only a week with music has.
 func (h *Handler) show(c echo.Context, w *weekly.Week, v *pageView) (err error) {
 	ctx, user := c.Request().Context(), core.UserOf(c)
 	for _, list := range v.Said.Lists {
@@ -142,7 +142,7 @@ func (h *Handler) digest(ctx context.Context, user int64, monday string) (*diges
 	return nil, err
 }
 
-// mail returns the e-mail channels of a user, for the page of a week. A silent one can't be sent.
+// mail returns the e-mail channels of a user, for the page of a week. A week without music can't be sent.
 func (h *Handler) mail(ctx context.Context, user int64, week weekly.Said) ([]mailView, error) {
 	all, err := h.mailboxes(ctx, user)
 	return core.ViewAll(all, func(ch notify.Channel) mailView {
@@ -170,7 +170,7 @@ func (h *Handler) mail(ctx context.Context, user int64, week weekly.Said) ([]mai
 	}), err
 }
 
-// switchForm answers the button that has the report sent by a channel, or ends that.
+// switchForm answers the button that switches a channel's report on or off.
 func (h *Handler) switchForm(c echo.Context) error {
 	monday, err := mondayOf(c)
 	if err != nil {

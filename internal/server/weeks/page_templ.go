@@ -14,7 +14,7 @@ import (
 	"reprise/web/ui"
 )
 
-// noWeek is what those see who have heard nothing yet.
+// noWeek is the page for people who have heard nothing yet.
 func noWeek(next []ui.Action) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -181,7 +181,7 @@ func weekPage(v pageView) templ.Component {
 	})
 }
 
-// told is a week in which something was heard.
+// told shows a week in which something was heard.
 func told(v pageView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -348,7 +348,7 @@ func told(v pageView) templ.Component {
 	})
 }
 
-// written is what a language model wrote about the week.
+// written shows what a language model wrote about the week.
 func written(d digestView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -467,7 +467,7 @@ func written(d digestView) templ.Component {
 	})
 }
 
-// mail has the report sent.
+// mail offers to send the report by e-mail.
 func mail(v pageView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,5 +1,5 @@
-// Package weeks serves the weekly report: a page for each week of a person, a card of it to share, and the switch that
-// has it sent by e-mail. internal/weekly counts it and writes the mail.
+// Package weeks serves the weekly report: a page for each week of a person, a card to share, and the switch that turns
+// on the report by e-mail. Package weekly counts the week and writes the mail.
 package weeks
 
 import (
@@ -69,15 +69,15 @@ func (h *Handler) API(a *core.API) {
 	}
 	core.Put(a, "/channels/{id}/report", h.switchAPI, core.Call{
 		ID:          "switchReport",
-		Summary:     "Switch the weekly report by an e-mail channel on or off",
+		Summary:     "Switch the weekly report on or off for an e-mail channel",
 		Description: "It is sent on Monday from 7 o'clock on in your time zone, about the week that has just ended.",
 		Answer:      "Done.",
 		Refusals:    map[int]string{http.StatusUnprocessableEntity: ""},
 	})
 }
 
-// requested counts the week of the user that a request is about. moved is the address of the page of the week that its
-// date is in, if that isn't its Monday.
+// requested counts the week of the user that a request names by its Monday. If the request names another day, moved is
+// the address of the page of that day's week.
 func (h *Handler) requested(c echo.Context) (w weekly.Week, moved string, err error) {
 	now := time.Now().In(core.Zone(c))
 	date, err := time.ParseInLocation(time.DateOnly, c.Param("week"), now.Location())

@@ -19,7 +19,7 @@ import (
 	"reprise/internal/server/servertest"
 )
 
-// hears stores plays of a track from a time on, one each minute. It is Saturday, 1 January 2000.
+// hears stores n plays of a track, one a minute from a time on. Today is Saturday, 1 January 2000.
 func hears(h *servertest.Household, from library.ConnectionID, title, artist, at string, n int) {
 	h.T.Helper()
 	first, err := time.Parse("2006-01-02 15:04", at)
@@ -40,7 +40,7 @@ func contains(t *testing.T, page string, all ...string) {
 	}
 }
 
-// A week is told from what two services reported, with the ways to the weeks beside it.
+// The page of a week is made from what two services reported, and leads to the weeks before and after it.
 func TestAWeekIsTold(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
@@ -75,15 +75,15 @@ func TestAWeekIsTold(t *testing.T) {
 		contains(t, first, "It all began on 15 December 1999.")
 		require.NotContains(t, first, "Heard for the first time")
 		silent := h.Page("/listening/weeks/1999-12-06")
-		contains(t, silent, "You didn&#39;t hear anything in this week.", "Show last week")
+		contains(t, silent, "You didn&#39;t hear anything during this week.", "Show your latest week")
 		now := h.Page("/listening/weeks/1999-12-27")
-		contains(t, now, "You didn&#39;t hear anything in this week.")
+		contains(t, now, "You didn&#39;t hear anything during this week.")
 		require.NotContains(t, now, `href="/listening/weeks/2000-01-03"`, "it has not begun")
 		hears(h, "lastfm", "Hunter", "Björk", "1999-12-31 20:00", 3)
 		contains(t, h.Page("/listening/weeks/1999-12-27"), "This week isn&#39;t over yet.",
 			"40% less than by the same time in the week before.")
 		h.As(h.Other("Ben"))
-		contains(t, h.Page("/listening/weeks/1999-12-20"), "You didn&#39;t hear anything in this week.")
+		contains(t, h.Page("/listening/weeks/1999-12-20"), "You didn&#39;t hear anything during this week.")
 	})
 }
 
@@ -120,7 +120,7 @@ func TestAWeekForPrograms(t *testing.T) {
 	})
 }
 
-// What a language model wrote about the week stands on top of it.
+// The page of a week begins with what a language model wrote about it.
 func TestTheDigestOfTheWeekIsOnTop(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
@@ -135,7 +135,7 @@ func TestTheDigestOfTheWeekIsOnTop(t *testing.T) {
 	})
 }
 
-// A person has the report sent to their mailbox, and ends it, on the page of any week.
+// A person switches the report to their mailbox on and off on the page of any week.
 func TestAPersonSwitchesTheReportOn(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
@@ -173,7 +173,7 @@ func TestAPersonSwitchesTheReportOn(t *testing.T) {
 	})
 }
 
-// A mailbox that takes nothing says so at once.
+// If the mail server refuses the report, the page says so at once.
 func TestSendingAWeekNowSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	h := servertest.New(t, delivery.Options{})

@@ -51,7 +51,7 @@ func (s *story) contentOf(ctx context.Context, parts shown, as reviews.Look) rev
 	return s.content(ctx, s.view(ctx, parts, false), parts, as)
 }
 
-// titleSize is the size of the year on a card, in pixels.
+// titleSize is the size of the title of a card, the year, in pixels.
 const titleSize = 120
 
 // content returns the content of a card with parts of a year, described by v.
@@ -67,13 +67,13 @@ func (s *story) content(ctx context.Context, v yearView, parts shown, as reviews
 	}
 	about := []string{v.Title + "."}
 	if parts[numbers] && s.Found.Totals.Listens > 0 {
-		c.Figures = reviews.Figures(ctx, &s.Review)
+		c.Figures = cards.Figures(ctx, s.Found.Totals)
 		about = append(about, v.Lead[0])
 	}
 	for _, p := range v.Prizes {
 		prize := cards.Row{Label: p.Label, Name: p.Name, By: p.By, Note: p.Note, Picture: p.Picture}
 		c.Prizes = append(c.Prizes, prize)
-		about = append(about, reviews.About(ctx, prize))
+		about = append(about, cards.About(ctx, prize))
 	}
 	if v.Empty != "" {
 		about = append(about, v.Empty)

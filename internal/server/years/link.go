@@ -1,7 +1,6 @@
 package years
 
 import (
-	"crypto/rand"
 	"errors"
 	"net/http"
 	"strconv"
@@ -124,22 +123,10 @@ func (h *Handler) keep(c echo.Context, show shown, another bool) (l library.Shar
 	ctx := c.Request().Context()
 	l = library.Share{User: core.UserOf(c).ID, Kind: library.ShareYear, Subject: strconv.Itoa(year), Parts: show.list(),
 		Zone: zone.String()}
-	if !another {
-		err = h.store.KeepShare(ctx, l)
-		if err == nil {
-			l, err = h.store.Share(ctx, l.User, l.Kind, l.Subject)
-			return l, false, err
-		}
-		if !errors.Is(err, library.ErrNotFound) {
-			return l, false, err
-		}
+	if l, made, err = core.KeepShare(ctx, h.store, l, another); made && err == nil {
+		h.core.Note(ctx, activity.Entry{Action: activity.YearShared, User: l.User, Subject: l.Subject})
 	}
-	l.Code, l.MadeAt = rand.Text(), time.Now()
-	l.Hash = accounts.HashToken(l.Code)
-	if err = h.store.KeepShare(ctx, l); err == nil {
-		h.core.Note(ctx, activity.Entry{Action: activity.YearShared, User: l.User, Subject: strconv.Itoa(year)})
-	}
-	return l, true, err
+	return l, made, err
 }
 
 // takeBack removes the link to a year.

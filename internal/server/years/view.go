@@ -84,7 +84,7 @@ func (s *story) view(ctx context.Context, parts shown, own bool) yearView {
 			continue
 		}
 		rows := s.rows(ctx, one.rows, own)
-		if first := rows[0]; len(rows) == 1 || first.Listens > 1 { // if each was heard once, none came first
+		if first := rows[0]; len(rows) == 1 || first.Listens > 1 { // if all have one listen, none is on top
 			first.Note = first.Said
 			v.Prizes = append(v.Prizes, prize{Row: first, Kind: one.kind, Label: one.label.T(ctx)})
 		}

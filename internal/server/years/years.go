@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/review"
 	"reprise/internal/server/cards"
@@ -24,10 +23,7 @@ import (
 // Store is the part of the store that this package uses.
 type Store interface {
 	review.Store
-	Share(ctx context.Context, user int64, kind, subject string) (library.Share, error)
-	ShareByHash(ctx context.Context, kind, hash string) (library.Share, error)
-	KeepShare(ctx context.Context, l library.Share) error
-	DeleteShare(ctx context.Context, user int64, kind, subject string) error
+	core.ShareStore
 }
 
 // Handler serves the year in review.

@@ -88,8 +88,9 @@ func (s *Store) FilesOf(ctx context.Context, user int64, conn library.Connection
 // alike is how long before a source was read last its plays are compared with those of others.
 const alike = 60 * 24 * time.Hour
 
-// StandIn returns the connection that brings most plays of a history while that isn't read. It must have reported at
-// least half of that history's plays before. By is empty if there is none.
+// StandIn returns the connection that brings most plays of a history while that isn't read. For plays up to alike
+// before the last reading, it must have reported at least half of what the history has. By is empty if there is no such
+// connection.
 func (s *Store) StandIn(ctx context.Context, user int64, l library.Ledger) (in library.StandIn, err error) {
 	in = library.StandIn{For: l.Connection, Since: l.Read}
 	err = s.db.Reader.QueryRowContext(ctx, `SELECT n.connection, b.plays FROM

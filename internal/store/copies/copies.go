@@ -116,9 +116,15 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 }
 
 // WantCopy adds a copy at a connection, and makes writing it due now, whatever has become of it there. With a remoteID
-// the copy is what has that id there.
+// the copy is what has that id there: it returns delivery.ErrNotTaken if that is another copy already, and
+// delivery.ErrUnderWay while an earlier copy is still being written.
 func (s *Store) WantCopy(ctx context.Context, d delivery.Draft, remoteID string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		if remoteID != "" {
+			if err := mayBecome(ctx, tx, d, remoteID); err != nil {
+				return err
+			}
+		}
 		id, err := s.outbox.EnqueueCopy(ctx, tx, d)
 		if err != nil {
 			return err
@@ -132,6 +138,24 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft, remoteID string)
 		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Expedited, outbox.IsPending+" AND d.id = $1", id)
 		return err
 	})
+}
+
+// mayBecome returns why what has an id at a connection can't become the copy that a draft is about.
+func mayBecome(ctx context.Context, tx *sql.Tx, d delivery.Draft, remoteID string) error {
+	var taken, under bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM copies WHERE user_id = $1 AND connection = $2
+			AND kind = $3 AND remote_id = $5),
+		EXISTS (SELECT 1 FROM deliveries WHERE user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4
+			AND state NOT IN ('done', 'dead'))`, d.User, d.Connection, d.Kind, d.Ref, remoteID).Scan(&taken, &under)
+	switch {
+	case err != nil:
+		return err
+	case taken:
+		return delivery.ErrNotTaken
+	case under:
+		return delivery.ErrUnderWay
+	}
+	return nil
 }
 
 // CopyAgain makes writing a copy due now. What a person has changed there stays noted, and is not written over.

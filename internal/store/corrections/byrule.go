@@ -23,8 +23,8 @@ import (
 const atOnce = 5_000
 
 // ApplyPlayRule applies a rule that asks only for names and lengths to what was played before, and returns how many
-// listens it has changed. It may be called again, also after the rule was changed. What a person has changed themselves
-// keeps its names. A rule that asks for more, or withholds, changes nothing.
+// listens it has changed. It may be called again, even after the rule was changed. Listens that the person has renamed
+// or added themselves stay as they are. A rule that asks for more, or withholds, changes nothing.
 func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err error) {
 	r.Off = false
 	set := rules.New([]rules.Rule{r}, time.UTC)
@@ -60,7 +60,7 @@ func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err err
 	return n, nil
 }
 
-// ignore removes those of some listens that a rule ignores, as a part of its correction. It returns how many.
+// ignore removes those of some listens that a rule ignores, adds them to the rule's correction, and returns how many.
 func (s *Store) ignore(ctx context.Context, r rules.Rule, set *rules.Set, some []int64) (int, error) {
 	all, err := s.ruled(ctx, s.db.Reader, r.User, some)
 	if err != nil {
@@ -76,15 +76,15 @@ func (s *Store) ignore(ctx context.Context, r rules.Rule, set *rules.Set, some [
 	return s.deleteByRule(ctx, r.User, r.ID, ids)
 }
 
-// there returns library.ErrNotFound for a rule that was deleted meanwhile: nobody could undo what it does then.
+// there returns library.ErrNotFound if the rule was deleted meanwhile: what it did then could no longer be undone.
 func there(ctx context.Context, tx *sql.Tx, user, rule int64) error {
 	var id int64
 	return db.Found(tx.QueryRowContext(ctx, "SELECT id FROM play_rules WHERE user_id = $1 AND id = $2", user, rule).
 		Scan(&id))
 }
 
-// deleteByRule deletes listens that a person's rule ignores, and returns how many. They join the rule's correction,
-// unless that is undone.
+// deleteByRule deletes listens that a person's rule ignores, and returns how many. It adds them to the rule's
+// correction, or to a new one if that was undone.
 func (s *Store) deleteByRule(ctx context.Context, user, rule int64, ids []int64) (n int, err error) {
 	for chunk := range slices.Chunk(ids, listens.DeleteAtOnce) {
 		err = s.db.Write(ctx, func(tx *sql.Tx) error {
@@ -109,7 +109,7 @@ func (s *Store) deleteByRule(ctx context.Context, user, rule int64, ids []int64)
 	return n, nil
 }
 
-// applyTo has a rule rename listens.
+// applyTo renames listens as a rule says, and returns how many it has changed.
 func (s *Store) applyTo(ctx context.Context, tx *sql.Tx, r rules.Rule, set *rules.Set,
 	others []rules.Rule, some []int64) (int, error) {
 	all, err := s.ruled(ctx, tx, r.User, some)
@@ -144,15 +144,15 @@ func (s *Store) applyTo(ctx context.Context, tx *sql.Tx, r rules.Rule, set *rule
 	return len(changed), s.rename(ctx, tx, r.User, changed)
 }
 
-// ruled is a listen as it is kept, with what rules have done to it.
+// ruled is a stored listen with what rules have done to it.
 type ruled struct {
 	id, at, spelling int64
 	track            library.Track
-	told             int64         // the spelling that it was told by; 0 if no rule has renamed it
-	was              library.Track // that
-	rules            []int64       // that have renamed it
-	edited, mine     bool          // its person has changed it since, and its names
-	added            bool          // its person has added it, and nobody else tells of it
+	told             int64         // the spelling as reported; 0 if no rule has renamed it
+	was              library.Track // the track as reported
+	rules            []int64       // the rules that have renamed it
+	edited, mine     bool          // whether the person has changed it since, and whether its names
+	added            bool          // whether only the person reported it, by hand
 }
 
 // named reports whether a listen has the names of a track.
@@ -203,8 +203,8 @@ func (s *Store) ruled(ctx context.Context, q db.Querier, user int64, ids []int64
 	return all, err
 }
 
-// by returns a listen's track as some rules rename it, whatever else they ask for: they have done so before. ok is
-// false if one of them no longer exists.
+// by returns a listen's track as some rules rename it. It checks only the names that they ask for, because they have
+// matched the listen before. ok is false if one of them no longer exists.
 func (l ruled) by(all []rules.Rule, ids []int64) (t library.Track, ok bool) {
 	var some []rules.Rule
 	for _, r := range all {
@@ -216,7 +216,7 @@ func (l ruled) by(all []rules.Rule, ids []int64) (t library.Track, ok bool) {
 	return rules.New(some, time.UTC).Apply(rules.Play{Track: l.was}).Track, len(some) == len(ids)
 }
 
-// rename gives listens the names of their tracks, and does what follows.
+// rename gives listens the names of their tracks, and updates everything that depends on those.
 func (s *Store) rename(ctx context.Context, tx *sql.Tx, user int64, some []ruled) error {
 	spellings, plays := make([]music.Spelling, len(some)), make([]delivery.Play, len(some))
 	for i, l := range some {
@@ -230,7 +230,7 @@ func (s *Store) rename(ctx context.Context, tx *sql.Tx, user int64, some []ruled
 	of := map[int64][]int64{}
 	for i, l := range some {
 		of[ids[i]] = append(of[ids[i]], l.id)
-		if l.edited { // at another time, by the same names
+		if l.edited { // its person changed the time only, so undoing that keeps these names
 			err := db.ExecTx(ctx, tx,
 				"UPDATE edited_listens SET spelling_id = $3 WHERE user_id = $1 AND listen_id = $2", user, l.id, ids[i])
 			if err != nil {
@@ -252,10 +252,10 @@ func (s *Store) rename(ctx context.Context, tx *sql.Tx, user int64, some []ruled
 	return s.intake.ListensChanged(ctx, tx, user, plays)
 }
 
-// UndoPlayRule undoes what a rule has done, also to what was played since: listens get the names that the person's
-// other rules leave them, what was ignored is a listen again, and what was withheld may be sent with what is forwarded
-// later. A listen that its person has changed themselves since keeps its names, until they undo that. It returns how
-// many listens it has changed. If it breaks off halfway, the next call goes on.
+// UndoPlayRule undoes everything that a rule has done: listens get the names that the person's other rules give them,
+// ignored plays become listens again, and withheld listens may be sent with what is forwarded later. A listen that the
+// person has renamed since keeps its names until they undo that. UndoPlayRule returns how many listens it has changed.
+// If it breaks off halfway, the next call continues.
 func (s *Store) UndoPlayRule(ctx context.Context, user, id int64) (n int, err error) {
 	others, err := s.rules.PlayRules(ctx, user)
 	if err != nil {
@@ -287,8 +287,7 @@ func (s *Store) UndoPlayRule(ctx context.Context, user, id int64) (n int, err er
 	return n, err
 }
 
-// noLongerHeld has a rule withhold nothing of what was played, so that it is counted as missing again where it was not
-// sent.
+// noLongerHeld forgets which listens a rule has withheld, so that they count as missing again where they were not sent.
 func noLongerHeld(ctx context.Context, tx *sql.Tx, user, rule int64) error {
 	err := db.Changed(tx.ExecContext(ctx, "DELETE FROM withheld WHERE user_id = $1 AND rule_id = $2", user, rule))
 	if errors.Is(err, library.ErrNotFound) {
@@ -300,7 +299,7 @@ func noLongerHeld(ctx context.Context, tx *sql.Tx, user, rule int64) error {
 	return db.ExecTx(ctx, tx, "UPDATE listen_columns SET version = version + 1 WHERE user_id = $1", user)
 }
 
-// takeBack undoes the names that a rule gave to some listens, and returns how many listens that changes.
+// takeBack undoes the names that a rule gave to some listens, and returns how many listens it has changed.
 func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others []rules.Rule,
 	some []int64) (int, error) {
 	all, err := s.ruled(ctx, tx, user, some)
@@ -320,7 +319,7 @@ func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others
 		var ok bool
 		now.track, ok = l.by(others, now.rules)
 		switch {
-		case !ok: // it keeps the names that it has
+		case !ok: // one of the other rules is gone: it keeps its names
 		case l.mine:
 			edited = append(edited, now)
 		case !now.named(l.track):
@@ -330,7 +329,7 @@ func (s *Store) takeBack(ctx context.Context, tx *sql.Tx, user, id int64, others
 	return len(changed), errors.Join(s.rename(ctx, tx, user, changed), s.renameBefore(ctx, tx, user, edited))
 }
 
-// renameBefore gives listens the names of their tracks that they get when their person undoes what they have changed.
+// renameBefore stores the names that listens get when the person undoes their own changes: those of their tracks.
 func (s *Store) renameBefore(ctx context.Context, tx *sql.Tx, user int64, some []ruled) error {
 	spellings := make([]music.Spelling, len(some))
 	for i, l := range some {
@@ -347,7 +346,7 @@ func (s *Store) renameBefore(ctx context.Context, tx *sql.Tx, user int64, some [
 	return err
 }
 
-// leave notes that only these rules give a listen another name now.
+// leave notes that these are the only rules that still rename a listen.
 func (s *Store) leave(ctx context.Context, tx *sql.Tx, id int64, rules []int64) error {
 	if len(rules) == 0 {
 		return db.ExecTx(ctx, tx, "DELETE FROM ruled_listens WHERE listen_id = $1", id)

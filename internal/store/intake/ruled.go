@@ -44,7 +44,7 @@ func rule(ctx context.Context, tx *sql.Tx, page library.Intake, told []*library.
 	return r, nil
 }
 
-// toldAs returns the match keys that renamed plays had by the names that they were told by.
+// toldAs returns the match keys of renamed plays by the names under which they were reported.
 func (r ruled) toldAs() map[*library.Listen]int64 {
 	keys := map[*library.Listen]int64{}
 	for i, l := range r.told {
@@ -55,8 +55,8 @@ func (r ruled) toldAs() map[*library.Listen]int64 {
 	return keys
 }
 
-// ignored returns the corrections that hold what rules ignore, by rule. A rule adds to the same one until that is
-// undone.
+// ignored returns the corrections that hold what rules ignore, by rule. A rule adds to the same correction until that
+// is undone.
 func (r ruled) ignored(ctx context.Context, tx *sql.Tx, user int64, reports []music.Report) (map[int64]int64, error) {
 	counts := map[int64]int{}
 	for i, o := range r.outcomes {
@@ -75,7 +75,8 @@ func (r ruled) ignored(ctx context.Context, tx *sql.Tx, user int64, reports []mu
 	return of, nil
 }
 
-// CorrectionOf adds n to the listens of the correction that holds what a rule ignores, and returns its number.
+// CorrectionOf adds n to the count of listens of the correction that holds what a rule ignores, and returns that
+// correction's id. It makes a new one if there is none, or if that was undone.
 func CorrectionOf(ctx context.Context, tx *sql.Tx, user, rule int64, n int) (id int64, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE corrections SET listens = listens + $3 WHERE id = (SELECT max(id)
 		FROM corrections WHERE user_id = $1 AND rule_id = $2 AND undone_at = 0) RETURNING id`, user, rule, n).Scan(&id)
@@ -119,7 +120,7 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, user int64, r ruled, ids [
 		db.InsertRows(ctx, tx, "INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)", 4, rows, ""))
 }
 
-// dontSend takes withheld listens out of waiting deliveries.
+// dontSend takes those of some listens that are withheld out of waiting deliveries.
 func dontSend(ctx context.Context, tx *sql.Tx, user int64, some []int64) error {
 	n := 0
 	err := db.InChunks(some, func(these string, args []any) error {

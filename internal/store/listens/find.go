@@ -50,8 +50,8 @@ func (s *Store) Listens(
 	return s.FindListens(ctx, library.ListenFilter{User: user}, before, limit)
 }
 
-// SentListens returns up to limit listens of a user, the newest first, without their sources, and without those that
-// rules keep from being sent anywhere.
+// SentListens returns up to limit listens of a user, the newest first and without their sources. It leaves out those
+// that rules keep from being sent anywhere.
 func (s *Store) SentListens(ctx context.Context, user int64, limit int) ([]library.StoredListen, error) {
 	return db.List(ctx, s.db.Reader, ScanListen, SelectListen+`WHERE l.user_id = $1
 		AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.listen_id = l.id AND w.connection = '')

@@ -26,9 +26,9 @@ func scanThere(r db.Scanner) (v library.LoveThere, err error) {
 }
 
 // SaveLovesRead stores what a service listed at a time, and what that changes in what its person loves. It returns how
-// many tracks that changed. first says that the service was never read before. Where some of what the service listed
-// before is missing, nothing is stored unless sure is set, and saved is false: a list that changes while it's read page
-// by page may hide something. It stores nothing either if the connection has changed since.
+// many tracks that changed. first means that the service was never read before. If tracks that it listed before are
+// missing, SaveLovesRead stores nothing and saved is false, unless sure is set: a list that changes while it is read
+// page by page may seem to lack some. It also stores nothing if the connection has changed since.
 func (s *Store) SaveLovesRead(ctx context.Context, c library.Connection, listed []library.Love, at time.Time,
 	first, sure bool) (news int, saved bool, err error) {
 	err = s.db.WriteFor(ctx, c.User, func(ctx context.Context, tx *sql.Tx) error {
@@ -101,8 +101,8 @@ func saveThere(ctx context.Context, tx *sql.Tx, c library.Connection, v library.
 // refusedFor is how long a track that a service has refused is not sent there again.
 const refusedFor = 7 * 24 * time.Hour
 
-// toSend selects the tracks whose score at connection $2 differs from what person $1 thinks, without those that it has
-// refused since $4. With $3 = 0 the connection takes no hates.
+// toSend selects the tracks whose score at connection $2 differs from what person $1 thinks, except those that the
+// connection has refused since $4. With $3 = 0 the connection takes no hates.
 const toSend = ` FROM loves l LEFT JOIN loves_there t
 	ON t.user_id = l.user_id AND t.match_key = l.match_key AND t.connection = $2
 	WHERE l.user_id = $1 AND coalesce(t.score, 0) <> CASE WHEN l.score < 0 AND $3 = 0 THEN 0 ELSE l.score END
@@ -190,7 +190,7 @@ func (s *Store) RetryLove(ctx context.Context, user int64, conn library.Connecti
 	})
 }
 
-// GoneLoves returns the tracks that a service no longer lists, as far as its person has not decided about them.
+// GoneLoves returns the tracks that a service no longer lists and that the person has not decided about.
 func (s *Store) GoneLoves(ctx context.Context, user int64, conn library.ConnectionID) ([]library.LoveThere, error) {
 	return db.List(ctx, s.db.Reader, scanThere, selectThere+
 		"WHERE user_id = $1 AND connection = $2 AND gone = 1 ORDER BY artist, title", user, conn)

@@ -105,8 +105,8 @@ func (s *Store) answer(ctx context.Context, tx *sql.Tx, n notify.Notification, t
 	return s.EnqueueMessage(ctx, tx, t.channel, n, notify.Resolved)
 }
 
-// EnqueueMessage enqueues a message about a notification for a channel, unless it was before. A notification without an
-// id stands for something else that the event names, and its time tells one of those from another.
+// EnqueueMessage enqueues a message about a notification for a channel, unless that was done before. A notification
+// without an id is for another event, such as a report, and is identified by its time.
 func (s *Store) EnqueueMessage(ctx context.Context, tx *sql.Tx, channel int64, n notify.Notification,
 	event notify.Event) error {
 	id, err := db.NextIDs(ctx, tx, "messages", 1)

@@ -27,23 +27,23 @@ func (s *Store) scanShare(r db.Scanner) (l library.Share, err error) {
 
 func sharePlace(id int64) string { return "shares.code." + strconv.FormatInt(id, 10) }
 
-// Share returns what a person shares of a subject, or library.ErrNotFound.
+// Share returns a person's share of a kind and subject, or library.ErrNotFound.
 func (s *Store) Share(ctx context.Context, user int64, kind, subject string) (library.Share, error) {
 	l, err := s.scanShare(s.db.Reader.QueryRowContext(ctx, selectShare+
 		"WHERE s.user_id = $1 AND s.kind = $2 AND s.subject = $3", user, kind, subject))
 	return l, db.Found(err)
 }
 
-// ShareByHash returns the share of a kind whose code has a hash. It returns library.ErrNotFound if there is none, or if
-// its person is being removed.
+// ShareByHash returns the share of a kind by the hash of its code. It returns library.ErrNotFound if there is none, or
+// if its person is being removed.
 func (s *Store) ShareByHash(ctx context.Context, kind, hash string) (library.Share, error) {
 	l, err := s.scanShare(s.db.Reader.QueryRowContext(ctx, selectShare+
 		"JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.kind = $2 AND u.role <> $3", hash, kind, Leaving))
 	return l, db.Found(err)
 }
 
-// KeepShare stores what a person shares, in place of what they shared of its subject before. One without a hash keeps
-// that of the earlier one; if there is none, it returns library.ErrNotFound.
+// KeepShare stores a share, in place of the person's earlier one of the same kind and subject. A share without a hash
+// keeps the code of the earlier one; if there is none, KeepShare returns library.ErrNotFound.
 func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
 	parts := strings.Join(l.Parts, " ")
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
@@ -71,7 +71,7 @@ func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
 	})
 }
 
-// DeleteShare ends what a person shares of a subject, or returns library.ErrNotFound.
+// DeleteShare deletes a person's share of a kind and subject, or returns library.ErrNotFound.
 func (s *Store) DeleteShare(ctx context.Context, user int64, kind, subject string) error {
 	n, err := db.Affected(s.db.Change(ctx, deleteShare, user, kind, subject))
 	if err == nil && n == 0 {

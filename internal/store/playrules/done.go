@@ -42,8 +42,8 @@ func (s *Store) DoneBy(ctx context.Context, user int64) (map[int64]playrules.Don
 			GROUP BY rule_id`, func(d *playrules.Done, n int) { d.Withheld += n }))
 }
 
-// RuledBy returns which of a person's rules have given a listen another name, with what it was called before, and which
-// have it not sent somewhere. It is all empty where none did anything.
+// RuledBy returns which of a person's rules have renamed a listen, the names that it had before, and which rules
+// withhold it. All of that is empty if no rule did anything.
 func (s *Store) RuledBy(ctx context.Context, user, listen int64) (was library.Track, renamed, withheld []playrules.Rule,
 	err error) {
 	var list string
@@ -71,7 +71,7 @@ type Held struct {
 // NewHeld returns a Held without listens.
 func NewHeld(user int64) Held { return Held{user: user} }
 
-// Add adds a listen where the outcome of the rules withholds it.
+// Add adds a listen if the outcome of the rules withholds it.
 func (h *Held) Add(listen int64, o playrules.Outcome) {
 	for _, w := range o.Withheld {
 		for _, to := range w.Targets() {
@@ -80,7 +80,7 @@ func (h *Held) Add(listen int64, o playrules.Outcome) {
 	}
 }
 
-// Insert stores it.
+// Insert stores the collected listens.
 func (h *Held) Insert(ctx context.Context, tx *sql.Tx) error {
 	return db.InsertRows(ctx, tx, "INSERT INTO withheld (listen_id, connection, rule_id, user_id)", 4, h.rows,
 		"ON CONFLICT DO NOTHING")
@@ -94,7 +94,7 @@ func ForgetGone(ctx context.Context, tx *sql.Tx, user int64) error {
 		db.ExecTx(ctx, tx, "DELETE FROM withheld"+gone, user))
 }
 
-// List returns ids of rules as they are stored, such as ",3,7,".
+// List returns ids of rules in the form in which they are stored, such as ",3,7,".
 func List(ids ...int64) string {
 	var list strings.Builder
 	list.WriteString(",")
@@ -104,7 +104,7 @@ func List(ids ...int64) string {
 	return list.String()
 }
 
-// Listed returns the rules of a list that [List] has made.
+// Listed returns the ids in a list that [List] has made.
 func Listed(list string) (all []int64) {
 	for text := range strings.SplitSeq(strings.Trim(list, ","), ",") {
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -1,5 +1,5 @@
-// Package playrules keeps people's rules for what they play, and what they have done to listens. Package intake applies
-// them to what comes in, and package corrections to what was played before.
+// Package playrules stores people's rules for what they play, and what the rules have done to listens. Package intake
+// applies them to what comes in, and package corrections to what was played before.
 package playrules
 
 import (
@@ -21,7 +21,7 @@ type Store struct{ db *db.DB }
 // New returns the part of a database.
 func New(d *db.DB) *Store { return &Store{d} }
 
-// columns are those of table play_rules that scan reads.
+// columns lists the columns of table play_rules that scan reads.
 const columns = `id, user_id, name, kind, off, title, artist, album, player, source, shorter_ms, longer_ms,
 	begins, ends, zone, field, replacement, targets`
 

@@ -57,8 +57,9 @@ func one(ctx context.Context, q db.RowQuerier, user, id int64) (recipes.Recipe, 
 	return v, db.Found(err)
 }
 
-// SaveRecipe stores a recipe, a new one if it has no id and there is none like it, and returns it with its id. It
-// returns recipes.ErrTooMany if its person has as many as there may be, and library.ErrNotFound if it was deleted.
+// SaveRecipe stores a recipe and returns it with its id. One without an id is new, unless the person already has an
+// equal one. It returns recipes.ErrTooMany if the person has the maximum number, and library.ErrNotFound if the recipe
+// was deleted.
 func (s *Store) SaveRecipe(ctx context.Context, v recipes.Recipe) (recipes.Recipe, error) {
 	fresh := v.ID == 0
 	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
@@ -134,6 +135,8 @@ func (s *Store) DeleteRecipe(ctx context.Context, user, id int64) error {
 			db.ExecTx(ctx, tx, `DELETE FROM copies WHERE user_id = $1 AND kind = 'write_playlist' AND EXISTS
 				(SELECT 1 FROM playlists p WHERE p.user_id = $1 AND p.connection = $2 AND p.source_id = $3
 				AND (copies.ref = CAST(p.id AS TEXT) OR copies.ref LIKE CAST(p.id AS TEXT) || '@%'))`, args...),
+			db.ExecTx(ctx, tx, `DELETE FROM shares WHERE user_id = $1 AND kind = 'playlist' AND subject IN
+				(SELECT CAST(id AS TEXT) FROM playlists WHERE`+of+")", args...),
 			db.ExecTx(ctx, tx, "DELETE FROM playlists WHERE"+of, args...))
 	})
 }

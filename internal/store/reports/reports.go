@@ -1,4 +1,4 @@
-// Package reports keeps who wants a weekly report, and which one was due.
+// Package reports stores which channels get a weekly report, and the latest week whose report was due.
 package reports
 
 import (
@@ -32,7 +32,7 @@ func (s *Store) SwitchReport(ctx context.Context, user, channel int64, reported 
 	})
 }
 
-// dropReports ends the reports that still wait for a channel.
+// dropReports drops the reports that still wait for a channel.
 func dropReports(ctx context.Context, tx *sql.Tx, channel int64) error {
 	return db.ExecTx(ctx, tx, "UPDATE messages SET ended_at = $1 WHERE channel_id = $2 AND event = $3 AND ended_at = 0",
 		db.Millis(time.Now()), channel, string(notify.Report))
@@ -50,7 +50,7 @@ func (s *Store) ReportsWanted(ctx context.Context) ([]notify.Subscription, error
 		"SELECT user_id, id, zone, reported FROM channels WHERE reported > 0 ORDER BY id")
 }
 
-// EnqueueReport implements weekly.Store. That the week is noted, and what is to be sent, is one transaction.
+// EnqueueReport implements weekly.Store. One transaction notes the week and enqueues the report.
 func (s *Store) EnqueueReport(ctx context.Context, to notify.Subscription, from, until time.Time) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		noted, err := tx.ExecContext(ctx, `UPDATE channels SET reported = $1
@@ -68,7 +68,7 @@ func (s *Store) EnqueueReport(ctx context.Context, to notify.Subscription, from,
 		if err != nil || !heard {
 			return err
 		}
-		if err := dropReports(ctx, tx, to.Channel); err != nil { // this one takes their place
+		if err := dropReports(ctx, tx, to.Channel); err != nil { // the new report replaces them
 			return err
 		}
 		return s.notices.EnqueueMessage(ctx, tx, to.Channel, notify.Notification{User: to.User, CreatedAt: to.Week,

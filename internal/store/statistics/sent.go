@@ -8,14 +8,14 @@ import (
 	"reprise/internal/store/db"
 )
 
-// placed is where a listen is in columns.
+// placed identifies a listen in columns.
 type placed struct {
 	at       int64 // Unix seconds
 	spelling uint32
 }
 
-// SentColumns returns the listens of a person from a time to before another as columns, in order of time, without those
-// that rules keep from being sent anywhere. The first and the last columns may have listens outside of that time.
+// SentColumns returns a person's listens at from or later and before to, as columns in order of time. It leaves out
+// those that rules keep from being sent anywhere. The first and the last columns may include listens outside that time.
 func (s *Store) SentColumns(ctx context.Context, user int64, from, to time.Time) ([]*listening.Columns, error) {
 	var all []*listening.Columns
 	err := s.EachColumns(ctx, Range{user, from.Unix(), to.Unix(), false}, func(c *listening.Columns) bool {
@@ -25,7 +25,7 @@ func (s *Store) SentColumns(ctx context.Context, user int64, from, to time.Time)
 	if err != nil || len(all) == 0 {
 		return all, err
 	}
-	// After the columns, so that it has everything that is withheld of what they hold.
+	// This is read after the columns, so that no withheld listen in them is missed.
 	held, err := s.heldBack(ctx, user, all[0].Start, to)
 	if err != nil || len(held) == 0 {
 		return all, err
@@ -43,7 +43,7 @@ func (s *Store) SentColumns(ctx context.Context, user int64, from, to time.Time)
 	return all, nil
 }
 
-// heldBack counts the listens, by their place, that rules keep from being sent anywhere.
+// heldBack counts, by their place, the listens that rules keep from being sent anywhere.
 func (s *Store) heldBack(ctx context.Context, user, from int64, to time.Time) (map[placed]int, error) {
 	held := map[placed]int{}
 	scan := func(r db.Scanner) (none struct{}, err error) {
