@@ -108,10 +108,10 @@ func TestTheKubernetesManifestFitsTheProgram(t *testing.T) {
 	for _, e := range c.Env {
 		if strings.HasPrefix(e.Name, "REPRISE_") {
 			value := e.Value + secrets[e.ValueFrom.SecretKeyRef.Key]
-			environ = append(environ, e.Name+"="+strings.ReplaceAll(value, "$(POD_IP)", "10.1.2.3"))
+			environ = append(environ, e.Name+"="+value)
 		}
 	}
-	require.Len(t, environ, 6)
+	require.Len(t, environ, 5)
 	_, err = config.Load("", environ, nil, registry.Descriptions())
 	require.NoError(t, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -27,41 +26,33 @@ func (p *process) among(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, book.Close()) }()
-	identity, err := cluster.NewIdentity(string(c.SecretKey))
+	code, err := cluster.SetupCode(string(c.SecretKey))
 	if err != nil {
 		return err
 	}
-	peers, err := server.Listen(c.ClusterListen)
-	if err != nil {
-		return err
-	}
-	defer peers.Close()
 	name, _ := os.Hostname()
 	id := strings.ToLower(rand.Text())
 	notes := cluster.NewNotes(id, book, p.log)
-	member := cluster.NewMember(cluster.Server{ID: id, Name: name, Address: c.ClusterReachedAt(peers.Addr()),
-		Version: version, Started: time.Now()}, book, p.log)
+	member := cluster.NewMember(cluster.Server{ID: id, Name: name, Version: version, Started: time.Now()}, book, p.log)
 	front, err := server.NewFront(version, c.BaseURL)
 	if err != nil {
 		return err
 	}
 	apps := leases.NewHolder(id, book, member.May, p.log)
-	gate := cluster.NewGate(member, identity, front, p.log)
+	gate := cluster.NewGate(member, book, notes, front, p.log)
 	c, ready := p.reach(c)
 	if fresh, err := book.Fresh(ctx); err != nil {
 		return err
 	} else if fresh {
-		ready.SetupCode = identity.SetupCode()
+		ready.SetupCode = code
 	}
 	p.announce(c, ready)
-	door := func(l net.Listener) *edge.Listener {
-		return edge.Listen(l, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: edge.Everybody})
-	}
-	at := place{id: id, notes: notes, apps: apps, limits: book.Limits(), setupCode: identity.SetupCode}
-	node := cluster.Node{Member: member, Gate: gate, Notes: notes, Apps: apps, Peers: door(peers),
-		Drain: c.ClusterDrain, Log: p.log,
+	door := edge.Listen(p.listener, edge.Options{Room: edge.NewRoom(), Log: p.log, Proxies: edge.Everybody})
+	at := place{id: id, notes: notes, apps: apps, limits: book.Limits(), setupCode: func() string { return code }}
+	node := cluster.Node{Member: member, Gate: gate, Notes: notes, Apps: apps, Drain: c.ClusterDrain,
+		Log: p.log,
 		Browsers: func(ctx context.Context) error {
-			return server.Serve(ctx, door(p.listener), gate, c.ShutdownTimeout)
+			return server.Serve(ctx, door, gate, c.ShutdownTimeout)
 		},
 		Prepare: func(ctx context.Context) error { return p.dir.Prepare(ctx, book, storeOptions(c)) },
 		Lead:    func(ctx context.Context, lease int64) (cluster.Turn, error) { return p.turn(ctx, c, lease, at) },

@@ -104,7 +104,7 @@ func serveOn(ctx context.Context, listener net.Listener, from start, console cli
 	if err := p.dir.Protect(); err != nil {
 		p.log.Warn("the data directory is not private", "err", err)
 	}
-	if c.ClusterListen != "" && c.Simulated == nil {
+	if c.Cluster && c.Simulated == nil {
 		return p.among(ctx, c)
 	}
 	opened := storeOptions(c)

@@ -5,7 +5,7 @@
 // The calls to services are shared out by package leases. One server leads as well: it does what isn't shared out,
 // exactly as a single server does, and a new leader begins as that does after a restart: with what is in the database.
 // Every server answers by itself what it can from the database: pages, the API's reading calls, websockets, what
-// players send, and what people change that asks no service. What needs the leader is passed on to it.
+// players send, and what people change that asks no service. What needs another one is passed on to it.
 //
 // # Who leads
 //
@@ -17,7 +17,7 @@
 //
 // # Between servers
 //
-// [Notes] go through the database, so that what happens on one server is seen on the others. Requests for the leader go
-// over TLS with a key that the servers derive from the secret key; another key is refused. What a browser said of
-// itself, and where it came from, reaches the leader unchanged.
+// Servers need no way to each other but the database. [Notes] tell the others what happens on one of them. A request
+// that another server has to answer is left on a [Desk], sealed, and the answer beside it. What a browser said of
+// itself, and where it came from, reaches that server unchanged.
 package cluster

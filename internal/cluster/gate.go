@@ -3,46 +3,36 @@ package cluster
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httputil"
-	"strconv"
+	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"reprise/internal/leases"
 )
 
 const (
-	// cameFrom is the header with the address from which a request came to the server in front.
-	cameFrom = "Reprise-Came-From"
-	// forApp is the header of a request about an app that the server calls, with how often it has been passed on.
-	forApp = "Reprise-For-App"
-	// mostHops is how often that is at most: an app may move meanwhile.
+	// mostHops is how often a request about an app is passed on at most: the app may move meanwhile.
 	mostHops = 3
-	// notLeading is the header of an answer that says that the server does not lead.
-	notLeading = "Reprise-Not-Leading"
-	// patience is how long a request waits for a leader.
+	// patience is how long a request waits for another server.
 	patience = 25 * time.Second
-	// again is how long a request waits before it asks a leader again that did not answer.
+	// again is how long a request waits before it asks once more.
 	again = 250 * time.Millisecond
 	// waiting is how many requests may wait for a leader at once.
 	waiting = 1000
-	// keptBody is the largest body, in bytes, that is kept to be sent again.
-	keptBody = 256 << 10
-	// bodies is how many are kept at once; others are passed on as they come.
-	bodies = 256
+	// smallBody is the largest body, in bytes, of a form or a call that needs another server, and largeBody that of one
+	// with a picture. Larger ones aren't passed on.
+	smallBody, largeBody = 256 << 10, 8 << 20
+	// smallBodies and largeBodies are how many of them are kept at once.
+	smallBodies, largeBodies = 256, 8
 	// endWithin is how long requests may go on when a server stops following.
 	endWithin = 5 * time.Second
-	// sendWithin is the longest pause in a body that is passed on.
-	sendWithin = 30 * time.Second
 )
-
-// errNotLeading is the error of a request to a server that does not lead.
-var errNotLeading = errors.New("the server does not lead")
 
 // Front answers what needs no leader.
 type Front interface {
@@ -61,70 +51,34 @@ type Pages interface {
 	NeedsNoLeader(*http.Request) bool
 }
 
-// Gate answers the requests that come to a server: by itself if it leads or they need no leader, else by the leader.
+// Gate answers the requests that come to a server: by itself if it leads or they need no leader, else by the leader, or
+// by the server that calls the service that they are about.
 type Gate struct {
 	member    *Member
+	exchange  *exchange
 	front     Front
 	log       *slog.Logger
-	proxy     *httputil.ReverseProxy
 	local     atomic.Pointer[Pages] // nil while the server does not lead
 	following sync.RWMutex          // guards follower
 	follower  *follower             // nil while it leads, or has not opened the database
 	leaves    atomic.Bool
 	room      chan struct{}
-	bodies    chan struct{} // one for each body that is kept
-	peers     *tls.Config
+	small     chan struct{} // one for each body that is kept
+	large     chan struct{}
 }
 
-// NewGate returns a Gate for a member with an identity.
-func NewGate(m *Member, id Identity, front Front, log *slog.Logger) *Gate {
-	g := &Gate{member: m, front: front, log: log, room: make(chan struct{}, waiting),
-		bodies: make(chan struct{}, bodies), peers: id.config}
-	g.proxy = &httputil.ReverseProxy{
-		Transport: &http.Transport{
-			TLSClientConfig: id.config, DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 3 * time.Second, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute,
-			ResponseHeaderTimeout: patience, // a leader that was stopped says nothing
-			DisableCompression:    true,     // the answer is passed on as it is
-		},
-		Rewrite:        rewrite,
-		FlushInterval:  -1, // streams are passed on at once
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ModifyResponse: refused,
-		ErrorHandler:   func(_ http.ResponseWriter, r *http.Request, err error) { *tried(r.Context()) = err },
-	}
-	return g
+// NewGate returns a Gate for a member, which finds the requests of other servers on a desk.
+func NewGate(m *Member, desk Desk, notes *Notes, front Front, log *slog.Logger) *Gate {
+	return &Gate{member: m, exchange: newExchange(m.me.ID, desk, notes, log), front: front, log: log,
+		room: make(chan struct{}, waiting), small: make(chan struct{}, smallBodies),
+		large: make(chan struct{}, largeBodies)}
 }
 
-func refused(answer *http.Response) error {
-	if answer.Header.Get(notLeading) != "" {
-		return errNotLeading
-	}
+// Run answers what other servers pass on, until ctx ends.
+func (g *Gate) Run(ctx context.Context) error {
+	g.exchange.run(ctx, g.answer)
 	return nil
 }
-
-// rewrite passes on a request as it came, with the address from which it came.
-func rewrite(p *httputil.ProxyRequest) {
-	p.Out.URL.Scheme, p.Out.URL.Host = "https", p.In.Context().Value(toKey{}).(string)
-	p.Out.URL.RawQuery = p.In.URL.RawQuery
-	p.Out.Host = p.In.Host
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if all := p.In.Header[name]; all != nil {
-			p.Out.Header[name] = all
-		}
-	}
-	p.Out.Header.Set(cameFrom, p.In.RemoteAddr)
-	p.Out.Header.Del(forApp) // a browser's
-	if hops, ok := p.In.Context().Value(hopsKey{}).(int); ok {
-		p.Out.Header.Set(forApp, strconv.Itoa(hops))
-	}
-}
-
-type toKey struct{}    // the address of the other server
-type hopsKey struct{}  // how often a request about an app has been passed on
-type triedKey struct{} // where the error of an attempt is put
-
-func tried(ctx context.Context) *error { return ctx.Value(triedKey{}).(*error) }
 
 // Lead makes the gate answer by itself; nil ends that.
 func (g *Gate) Lead(h Pages) {
@@ -214,62 +168,86 @@ func (g *Gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// streams reports whether the answer to a request goes on without end, so that it can't be passed on.
+func streams(r *http.Request) bool {
+	return r.Header.Get("Upgrade") != "" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
 // probed answers those who watch the process.
 func (g *Gate) probed(w http.ResponseWriter, status int, text string) {
 	g.front.Protect(w.Header())
-	plain(w, status, text)
-}
-
-func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// pass has the leader answer a request. While nobody leads, the request waits.
+// pass has the leader answer a request. While nobody leads, the request waits. What can't be passed on waits until this
+// server has opened the database.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
-	body, whole, done := g.keep(w, r)
+	body, full, done := g.keep(r)
 	defer done()
+	if full {
+		g.front.ServeHTTP(w, r)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	for {
 		if h := g.local.Load(); h != nil {
-			g.here(w, body(r), *h, 0)
+			g.here(w, with(r, body), *h, 0)
+			return
+		}
+		if g.answersAsFollower(w, with(r, body)) {
 			return
 		}
 		leader, term := g.member.Leader()
 		var err error
-		if !leader.Vacant() && leader.ID != g.member.me.ID {
-			if err = g.askLeader(w, body(r), leader, term); err == nil {
+		if body != nil && !streams(r) && !leader.Vacant() && leader.ID != g.member.me.ID {
+			if err = g.askLeader(ctx, w, r, body, leader, term); err == nil {
 				return
-			}
-			if r.Context().Err() != nil { // nothing would be an empty answer with status 200
-				panic(http.ErrAbortHandler)
 			}
 			g.log.Debug("the leader did not answer", "err", err)
 		}
 		g.member.Ask()
-		if err != nil && !mayRepeat(r, err, whole) || !g.wait(ctx, term.Done()) {
+		if err != nil && !mayRepeat(r, err) || !g.wait(ctx, term.Done()) {
 			g.front.ServeHTTP(w, r)
 			return
 		}
 	}
 }
 
-// askLeader has the leader of a term answer a request; the error says that it did not. A leader that was stopped keeps
-// its connections, so what it has not answered ends with its term, websockets included: browsers open them again.
-func (g *Gate) askLeader(w http.ResponseWriter, r *http.Request, leader Leader, term context.Context) (err error) {
-	ctx, cancel := context.WithCancel(r.Context())
+// askLeader has the leader of a term answer a request; the error says that it did not. What it has not answered when
+// its term ends, it won't.
+func (g *Gate) askLeader(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, leader Leader,
+	term context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(term, cancel)()
-	return g.ask(w, r.WithContext(ctx), leader.Address)
+	return g.ask(ctx, w, r, body, leader.ID, 0)
 }
 
-// ask has the server at an address answer a request.
-func (g *Gate) ask(w http.ResponseWriter, r *http.Request, address string) (err error) {
-	ctx := context.WithValue(context.WithValue(r.Context(), toKey{}, address), triedKey{}, &err)
-	g.proxy.ServeHTTP(w, r.WithContext(ctx))
-	return err
+// ask has a server answer a request. The error says that it did not; nothing is written then. It panics with
+// http.ErrAbortHandler if the browser is gone.
+func (g *Gate) ask(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, server string,
+	hops int) error {
+	header := r.Header.Clone()
+	header.Del("Connection")
+	a, err := g.exchange.ask(ctx, server, passed{Method: r.Method, URI: r.URL.RequestURI(), Host: r.Host,
+		From: r.RemoteAddr, Header: header, Body: body, Hops: hops})
+	if err != nil {
+		if r.Context().Err() != nil { // nothing would be an empty answer with status 200
+			panic(http.ErrAbortHandler)
+		}
+		return err
+	}
+	for name, values := range a.Header {
+		if name != "Connection" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+	return nil
 }
 
 // wait waits until it is worth asking again; false if that is too long.
@@ -289,95 +267,72 @@ func (g *Gate) wait(ctx context.Context, news <-chan struct{}) bool {
 	return true
 }
 
-// keep returns a function that gives a request a fresh copy of its body, if it is small and there is room, and whether
-// it does. done makes room for others.
-func (g *Gate) keep(w http.ResponseWriter, r *http.Request) (
-	body func(*http.Request) *http.Request, whole bool, done func()) {
-	done = func() {}
-	if r.ContentLength > 0 && r.ContentLength <= keptBody {
+// keep reads the body of a request that may have to be passed on; nil if it is too large, or all room is full, and then
+// the request still has it. done makes room for others.
+func (g *Gate) keep(r *http.Request) (body []byte, full bool, done func()) {
+	room, size := g.small, int64(smallBody)
+	if r.ContentLength > smallBody {
+		room, size = g.large, largeBody
+	}
+	if r.ContentLength > size {
+		return nil, false, func() {}
+	}
+	if r.ContentLength != 0 {
 		select {
-		case g.bodies <- struct{}{}:
-			done = func() { <-g.bodies }
-			b, err := io.ReadAll(r.Body)
-			if err != nil { // the browser is gone, or withholds the rest
-				done()
-				panic(http.ErrAbortHandler)
-			}
-			return func(r *http.Request) *http.Request {
-				copied := *r
-				copied.Body = io.NopCloser(bytes.NewReader(b))
-				return &copied
-			}, true, done
+		case room <- struct{}{}:
+			done = func() { <-room }
 		default:
+			return nil, true, func() {}
 		}
-	} else if r.ContentLength != 0 { // a file may take as long as it makes progress
-		r.Body = &sending{r.Body, http.NewResponseController(w)}
+	} else {
+		done = func() {}
 	}
-	return func(r *http.Request) *http.Request { return r }, r.ContentLength == 0, done
+	body, err := io.ReadAll(io.LimitReader(r.Body, size+1))
+	switch {
+	case err != nil: // the browser is gone, or withholds the rest
+		done()
+		panic(http.ErrAbortHandler)
+	case int64(len(body)) > size: // it didn't say how long it is
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+		return nil, false, done
+	}
+	return body, false, done
 }
 
-// sending is a body that is passed on, without a deadline for the whole.
-type sending struct {
-	io.ReadCloser
-	control *http.ResponseController
+// with returns a request with a fresh copy of its body, if that was kept.
+func with(r *http.Request, body []byte) *http.Request {
+	if body == nil {
+		return r
+	}
+	copied := *r
+	copied.Body = io.NopCloser(bytes.NewReader(body))
+	return &copied
 }
 
-// Read implements io.Reader.
-func (b *sending) Read(p []byte) (int, error) {
-	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
-	return b.ReadCloser.Read(p)
-}
-
-// mayRepeat reports whether a request may be sent again after an error: if the leader has not taken it, or taking it
-// twice changes nothing.
-func mayRepeat(r *http.Request, err error, whole bool) bool {
-	if !whole {
-		return false
-	}
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || errors.Is(err, errNotLeading) {
-		return true
-	}
-	at, ok := errors.AsType[*net.OpError](err)
-	return ok && at.Op == "dial"
-}
-
-// Serve answers the other servers on l, until ctx ends.
-func (g *Gate) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: http.HandlerFunc(g.answer), TLSConfig: g.peers.Clone(),
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 80 << 10, // those of a browser, and ours
-		ErrorLog:       slog.NewLogLogger(g.log.Handler(), slog.LevelDebug)}
-	// A websocket needs HTTP/1.
-	srv.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){}
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
-	err := srv.ServeTLS(l, "", "")
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+// mayRepeat reports whether a request may be sent again after an error: if no server has taken it, or taking it twice
+// changes nothing.
+func mayRepeat(r *http.Request, err error) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead || errors.Is(err, errNotTaken)
 }
 
 // answer answers a request that another server has passed on.
-func (g *Gate) answer(w http.ResponseWriter, r *http.Request) {
-	from := r.Header.Get(cameFrom)
-	if from == "" { // servers pass on requests, and make none of their own
-		http.NotFound(w, r)
-		return
-	}
-	hops, _ := strconv.Atoi(r.Header.Get(forApp))
-	h, done := g.pages(hops > 0)
+func (g *Gate) answer(ctx context.Context, p passed) answered {
+	h, done := g.pages(p.Hops > 0)
 	defer done()
-	if h == nil {
-		w.Header().Set(notLeading, "yes")
-		plain(w, http.StatusServiceUnavailable, "This server does not lead.")
-		return
+	at, err := url.ParseRequestURI(p.URI)
+	if h == nil || err != nil {
+		return answered{}
 	}
-	r.RemoteAddr = from
-	r.Header.Del(cameFrom)
-	r.Header.Del(forApp)
-	r.TLS = nil // that is between the servers
-	g.here(w, r, h, hops)
+	r := &http.Request{Method: p.Method, URL: at, RequestURI: p.URI, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: p.Header, Host: p.Host, RemoteAddr: p.From, ContentLength: int64(len(p.Body))}
+	if r.Header == nil { // gob leaves out what is empty
+		r.Header = http.Header{}
+	}
+	return record(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.here(w, r, h, p.Hops) }),
+		with(r.WithContext(ctx), append([]byte{}, p.Body...)))
 }
 
 // pages returns the pages of this server while it leads, or if any will do, while it follows. done has to be called
@@ -394,3 +349,59 @@ func (g *Gate) pages(any bool) (h Pages, done func()) {
 	}
 	return nil, func() {}
 }
+
+// here answers a request by pages of this server. If it is about an app that another server calls, that one answers.
+func (g *Gate) here(w http.ResponseWriter, r *http.Request, h Pages, hops int) {
+	if streams(r) || h.NeedsNoLeader(r) {
+		h.ServeHTTP(w, r)
+		return
+	}
+	body, _, done := g.keep(r)
+	defer done()
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	for {
+		watched, to := leases.Watch(r.Context())
+		h.ServeHTTP(&undecided{w, to}, with(r, body).WithContext(watched))
+		if to.Server == "" {
+			return
+		}
+		clear(w.Header())
+		if body == nil || hops == mostHops {
+			break
+		}
+		err := g.ask(ctx, w, r, body, to.Server, hops+1)
+		if err == nil {
+			return
+		}
+		g.log.Debug("the server that calls an app did not answer", "app", to.App, "err", err)
+		if !mayRepeat(r, err) || !g.wait(ctx, nil) {
+			break
+		}
+	}
+	g.front.ServeHTTP(w, r)
+}
+
+// undecided drops an answer once it is known that another server has to answer.
+type undecided struct {
+	http.ResponseWriter
+	to *leases.Elsewhere
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (u *undecided) WriteHeader(status int) {
+	if u.to.Server == "" {
+		u.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (u *undecided) Write(b []byte) (int, error) {
+	if u.to.Server != "" {
+		return len(b), nil
+	}
+	return u.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (u *undecided) Unwrap() http.ResponseWriter { return u.ResponseWriter }

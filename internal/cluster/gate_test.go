@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,38 +13,137 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// server is one of the servers of a book, with its two listeners.
-type server struct {
-	*Member
-	gate  *Gate
-	url   string // for browsers
-	peers net.Listener
+// desk is a Desk in memory.
+type desk struct {
+	mu   sync.Mutex
+	down bool // does not answer
+	rows map[string]*row
 }
 
-func (b *book) serves(t *testing.T, id, secret string) *server {
-	t.Helper()
-	known, err := NewIdentity(secret)
-	require.NoError(t, err)
-	peers, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	log := slog.New(slog.DiscardHandler)
-	s := &server{Member: NewMember(Server{ID: id, Address: peers.Addr().String()}, b, log), peers: peers}
-	s.gate = NewGate(s.Member, known, front{}, log)
-	go s.gate.Serve(t.Context(), peers)
-	if id != "alone" {
-		go s.Run(t.Context())
+type row struct {
+	server          string
+	taken           bool
+	request, answer []byte
+}
+
+// use calls f with the rows.
+func (d *desk) use(f func(map[string]*row)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down {
+		return errDown
 	}
-	front := httptest.NewServer(s.gate)
-	t.Cleanup(front.Close)
-	s.url = front.URL
+	if d.rows == nil {
+		d.rows = map[string]*row{}
+	}
+	f(d.rows)
+	return nil
+}
+
+func (d *desk) LeaveRequest(ctx context.Context, id, server string, request []byte) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.use(func(all map[string]*row) { all[id] = &row{server: server, request: request} })
+}
+
+func (d *desk) TakeRequests(_ context.Context, server string) (map[string][]byte, error) {
+	taken := map[string][]byte{}
+	return taken, d.use(func(all map[string]*row) {
+		for id, r := range all {
+			if r.server == server && !r.taken {
+				taken[id], r.taken = r.request, true
+			}
+		}
+	})
+}
+
+func (d *desk) AnswerRequest(_ context.Context, id string, answer []byte) error {
+	return d.use(func(all map[string]*row) {
+		if r := all[id]; r != nil {
+			r.answer = answer
+		}
+	})
+}
+
+func (d *desk) Answer(_ context.Context, id string) (answer []byte, err error) {
+	return answer, d.use(func(all map[string]*row) {
+		if r := all[id]; r != nil && r.answer != nil {
+			answer = r.answer
+			delete(all, id)
+		}
+	})
+}
+
+func (d *desk) Withdraw(_ context.Context, id string) (gone bool, err error) {
+	err = d.use(func(all map[string]*row) {
+		if r := all[id]; r != nil && !r.taken {
+			gone = true
+			delete(all, id)
+		}
+	})
+	return gone, err
+}
+
+func (d *desk) Forget(_ context.Context, id string) error {
+	return d.use(func(all map[string]*row) { delete(all, id) })
+}
+
+func (d *desk) goes(down bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.down = down
+}
+
+func (d *desk) len() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.rows)
+}
+
+// place is a database that servers share.
+type place struct {
+	*book
+	*desk
+	post *post
+}
+
+func newPlace() place { return place{newBook(), &desk{}, &post{}} }
+
+// server is one of the servers of a place.
+type server struct {
+	*Member
+	gate *Gate
+}
+
+// serves returns a server that answers the others, until the test ends.
+func (p place) serves(t *testing.T, id string) *server {
+	t.Helper()
+	s := p.dead(id)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{s.Run, s.gate.exchange.notes.Run, s.gate.Run} {
+		running.Go(func() { _ = run(ctx) })
+	}
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
 	return s
+}
+
+// dead returns a server that confirms nothing, and answers nobody.
+func (p place) dead(id string) *server {
+	log := slog.New(slog.DiscardHandler)
+	m := NewMember(Server{ID: id}, p.book, log)
+	return &server{m, NewGate(m, p.desk, NewNotes(id, p.post, log), front{}, log)}
 }
 
 // front answers the paths below /static/ as the leader would.
@@ -74,78 +176,15 @@ type pages struct {
 
 func (p pages) NeedsNoLeader(r *http.Request) bool { return slices.Contains(p.leaderless, r.URL.Path) }
 
-// A browser sends the second half of a file after its server's patience with a whole request has passed.
-func TestASlowUploadReachesTheLeader(t *testing.T) {
-	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	first.leads(t, echo)
-	front := httptest.NewUnstartedServer(second.gate)
-	front.Config.ReadTimeout = 100 * time.Millisecond
-	front.Start()
-	defer front.Close()
-	half := strings.Repeat("x", keptBody)
-	r, w := io.Pipe()
-	go func() {
-		_, _ = io.WriteString(w, half)
-		time.Sleep(3 * front.Config.ReadTimeout) // it passes, whatever else happens
-		_, _ = io.WriteString(w, half)
-		_ = w.Close()
-	}()
-	resp, err := http.Post(front.URL, "text/plain", r)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	said, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.Contains(t, string(said), half+half)
-}
-
-// A request without its last byte gets no answer, rather than an empty one, and takes no room from others.
-func TestWithheldRequestsTakeLittleRoom(t *testing.T) {
-	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	first.leads(t, echo)
-	front := httptest.NewUnstartedServer(second.gate)
-	front.Config.ReadTimeout = time.Second
-	front.Start()
-	defer front.Close()
-	var answers sync.WaitGroup
-	for range bodies + 10 {
-		c, err := net.Dial("tcp", front.Listener.Addr().String())
-		require.NoError(t, err)
-		defer c.Close()
-		_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"+strings.Repeat("x", 99))
-		require.NoError(t, err)
-		answers.Go(func() {
-			said, _ := io.ReadAll(c)
-			if strings.Contains(string(said), " 200 ") {
-				t.Errorf("%s", said)
-			}
-		})
-	}
-	status, said := ask(t, http.MethodPost, front.URL, "hello")
-	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, said, "hello")
-	require.LessOrEqual(t, len(second.gate.bodies), bodies)
-	answers.Wait()
-	require.Empty(t, second.gate.bodies)
-}
-
-// A leader that was stopped takes requests and says nothing.
-func TestASilentLeaderIsGivenUp(t *testing.T) {
-	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	wakes := make(chan struct{})
-	defer close(wakes)
-	first.leads(t, func(http.ResponseWriter, *http.Request) { <-wakes })
-	transport := second.gate.proxy.Transport.(*http.Transport)
-	require.Equal(t, patience, transport.ResponseHeaderTimeout)
-	transport.ResponseHeaderTimeout = 50 * time.Millisecond
-	status, said := ask(t, http.MethodPost, second.url+"/", "a form")
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, said, "another server takes over")
+// two are a server that leads, and another one.
+func two(t *testing.T, h http.HandlerFunc) (p place, first, second *server) {
+	t.Helper()
+	p = newPlace()
+	first, second = p.serves(t, "first"), p.serves(t, "second")
+	first.leads(t, h)
+	second.beat(t.Context())
+	synctest.Wait()
+	return p, first, second
 }
 
 func echo(w http.ResponseWriter, r *http.Request) {
@@ -154,222 +193,325 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	fmt.Fprintln(w, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("X-Forwarded-For"),
-		r.Header.Get(cameFrom), r.TLS == nil, string(body))
-	fmt.Fprint(w, r.RemoteAddr)
+	w.Header().Set("X-Said", "yes")
+	w.WriteHeader(http.StatusAccepted)
+	fmt.Fprintln(w, r.Method, r.Host, r.RequestURI, r.Header.Get("X-Forwarded-For"), r.RemoteAddr, r.TLS == nil)
+	_, _ = w.Write(body)
 }
 
-func ask(t *testing.T, method, url, body string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	require.NoError(t, err)
-	req.Host = "music.example.org"
-	req.Header.Set("X-Forwarded-For", "203.0.113.7")
-	resp, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return resp.StatusCode, string(b)
+// ask asks a server. The status is 0 if the connection is cut.
+func (s *server) ask(r *http.Request) (status int, said string) {
+	w := httptest.NewRecorder()
+	func() {
+		defer func() {
+			if recover() != nil {
+				w.Code = 0
+			}
+		}()
+		s.gate.ServeHTTP(w, r)
+	}()
+	return w.Code, w.Body.String()
+}
+
+func request(method, path, body string) *http.Request {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "music.example.org"
+	r.Header.Set("X-Forwarded-For", "203.0.113.7")
+	return r
 }
 
 func TestTheLeaderGetsRequestsAsTheyCame(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	first.leads(t, echo)
-	for _, s := range []*server{first, second} {
-		status, said := ask(t, http.MethodPost, s.url+"/listens?artist=a%2Fb;c&x", "hello")
-		require.Equal(t, http.StatusOK, status)
-		asked, from, _ := strings.Cut(said, "\n")
-		require.Equal(t, "POST music.example.org /listens?artist=a%2Fb;c&x 203.0.113.7  true hello", asked)
-		require.True(t, strings.HasPrefix(from, "127.0.0.1:"), from)
-		require.NotEqual(t, first.peers.Addr().String(), from)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p, first, second := two(t, echo)
+		for _, s := range []*server{first, second} {
+			began := time.Now()
+			status, said := s.ask(request(http.MethodPost, "/listens?artist=a%2Fb;c&x", "hello"))
+			require.Equal(t, http.StatusAccepted, status)
+			require.Equal(t,
+				"POST music.example.org /listens?artist=a%2Fb;c&x 203.0.113.7 192.0.2.1:1234 true\nhello", said)
+			require.Less(t, time.Since(began), 50*time.Millisecond)
+		}
+		require.Zero(t, p.desk.len(), "nothing is left there")
+		picture := strings.Repeat("x", 5<<20)
+		_, said := second.ask(request(http.MethodPut, "/picture", picture))
+		require.True(t, strings.HasSuffix(said, "\n"+picture))
+	})
 }
 
-func TestServersWithAnotherKeyAreRefused(t *testing.T) {
+// A note may get lost while the database is away.
+func TestARequestIsNoticedWithoutANote(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a key of its own")
-	first.leads(t, echo)
-	_, err := second.gate.proxy.Transport.RoundTrip(httptest.NewRequest(http.MethodGet,
-		"https://"+first.peers.Addr().String()+"/", nil))
-	require.ErrorContains(t, err, "unknown authority")
-	known, err := NewIdentity("a secret key of all")
-	require.NoError(t, err)
-	known.config.Certificates = nil
-	nobody := &http.Transport{TLSClientConfig: known.config}
-	_, err = nobody.RoundTrip(httptest.NewRequest(http.MethodGet, "https://"+first.peers.Addr().String()+"/", nil))
-	require.ErrorContains(t, err, "certificate required")
+	synctest.Test(t, func(t *testing.T) {
+		p, _, second := two(t, echo)
+		p.post.goes(true)
+		time.AfterFunc(2*time.Second, func() { p.post.goes(false) })
+		began := time.Now()
+		status, _ := second.ask(request(http.MethodPost, "/", "a form"))
+		require.Equal(t, http.StatusAccepted, status)
+		require.Less(t, time.Since(began), 4*time.Second)
+	})
 }
 
 // A form is not sent twice if nobody knows whether it has been received; reading a page is repeated at the next leader.
 func TestOnlyWhatIsSafeIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	var posts atomic.Int32
-	first.leads(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost {
-			posts.Add(1)
-		}
-		panic(http.ErrAbortHandler)
-	})
-	status, said := ask(t, http.MethodPost, second.url+"/", "a form")
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Contains(t, said, "another server takes over")
-	status, said = ask(t, http.MethodGet, second.url+"/static/app.css", "")
-	require.Equal(t, http.StatusOK, status)
-	require.Equal(t, "a file", said, "a page that says so has its style, without waiting for a leader")
-	require.EqualValues(t, 1, posts.Load())
+	synctest.Test(t, func(t *testing.T) {
+		posts := 0
+		_, first, second := two(t, func(_ http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				posts++
+			}
+			panic(http.ErrAbortHandler)
+		})
+		status, said := second.ask(request(http.MethodPost, "/", "a form"))
+		require.Equal(t, http.StatusServiceUnavailable, status)
+		require.Contains(t, said, "another server takes over")
+		status, said = second.ask(request(http.MethodGet, "/static/app.css", ""))
+		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, "a file", said, "a page that says so has its style, without waiting for a leader")
+		require.Equal(t, 1, posts)
 
-	read := make(chan string, 1)
-	go func() {
-		_, said := ask(t, http.MethodGet, second.url+"/listens", "")
-		read <- said
-	}()
-	require.NoError(t, first.Resign(t.Context()))
-	first.gate.Lead(nil)
-	second.leads(t, echo)
-	require.Contains(t, <-read, "GET music.example.org /listens")
-	status, _ = ask(t, http.MethodPost, first.url+"/", "late") // which has not heard of the second yet
-	require.Equal(t, http.StatusOK, status)
+		read := make(chan string, 1)
+		go func() {
+			_, said := second.ask(request(http.MethodGet, "/listens", ""))
+			read <- said
+		}()
+		synctest.Wait()
+		require.NoError(t, first.Resign(t.Context()))
+		first.gate.Lead(nil)
+		second.leads(t, echo)
+		require.Contains(t, <-read, "GET music.example.org /listens")
+		status, _ = first.ask(request(http.MethodPost, "/", "late")) // which has not heard of the second yet
+		require.Equal(t, http.StatusAccepted, status)
+	})
+}
+
+// Promise: What a leader that was killed has not begun is done by the next one, also a form.
+func TestWhatNobodyHasTakenIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		first, second := p.dead("first"), p.serves(t, "second")
+		first.leads(t, echo)
+		second.beat(t.Context())
+		done := make(chan int, 1)
+		go func() {
+			status, _ := second.ask(request(http.MethodPost, "/", "a form"))
+			done <- status
+		}()
+		time.Sleep(2 * takeWithin)
+		p.book.grows(VacantAfter)
+		second.leads(t, echo)
+		require.Equal(t, http.StatusAccepted, <-done)
+		require.Zero(t, p.desk.len())
+	})
+}
+
+// A leader that was stopped takes requests and says nothing, and one without the database learns of none.
+func TestASilentLeaderIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, _, second := two(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		for range 2 {
+			began := time.Now()
+			status, said := second.ask(request(http.MethodPost, "/", "a form"))
+			require.Equal(t, http.StatusServiceUnavailable, status)
+			require.Contains(t, said, "another server takes over")
+			require.LessOrEqual(t, time.Since(began), patience+again)
+			p.desk.goes(true)
+		}
+		p.desk.goes(false)
+	})
+}
+
+// A browser that has gone leaves nothing behind.
+func TestABrowserThatLeftIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace()
+		first, second := p.dead("first"), p.serves(t, "second")
+		first.leads(t, echo)
+		second.beat(t.Context())
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		status, _ := second.ask(request(http.MethodPost, "/", "a form").WithContext(ctx))
+		require.Zero(t, status)
+		require.Zero(t, p.desk.len())
+	})
+}
+
+// Websockets and uploads of files aren't passed on: they wait until the server answers by itself.
+func TestStreamsAndFilesWaitForTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, _, second := two(t, func(http.ResponseWriter, *http.Request) { panic("it was passed on") })
+		stream := request(http.MethodGet, "/events", "")
+		stream.Header.Set("Upgrade", "websocket")
+		unsaid := request(http.MethodPost, "/files", strings.Repeat("x", smallBody+1))
+		unsaid.ContentLength = -1
+		all := []*http.Request{stream, unsaid, request(http.MethodPost, "/files", strings.Repeat("x", largeBody+1))}
+		answers := make(chan string, len(all))
+		for _, r := range all {
+			go func() {
+				_, said := second.ask(r)
+				answers <- said
+			}()
+		}
+		time.Sleep(time.Second)
+		second.gate.Follow(pages{http.HandlerFunc(echo), []string{"/events", "/files"}})
+		for range all {
+			require.Contains(t, <-answers, "music.example.org /")
+		}
+		second.gate.Follow(nil)
+		status, _ := second.ask(request(http.MethodPost, "/files", strings.Repeat("x", largeBody+1)))
+		require.Equal(t, http.StatusServiceUnavailable, status)
+	})
+}
+
+// What is longer than any page is not passed on in part.
+func TestATooLongAnswerIsNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, _, second := two(t, func(w http.ResponseWriter, _ *http.Request) {
+			for range 33 {
+				_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
+			}
+		})
+		status, _ := second.ask(request(http.MethodPost, "/", ""))
+		require.Equal(t, http.StatusServiceUnavailable, status)
+	})
 }
 
 func TestProbesAreAnsweredByEachServer(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	s := b.serves(t, "alone", "a secret key of all")
+	s := newPlace().dead("alone")
 	for _, probe := range []string{"/livez", "/readyz"} {
-		resp, err := http.Get(s.url + probe)
-		require.NoError(t, err)
-		require.NoError(t, resp.Body.Close())
-		require.Equal(t, "default-src 'none'", resp.Header.Get("Content-Security-Policy"), probe)
+		w := httptest.NewRecorder()
+		s.gate.ServeHTTP(w, request(http.MethodGet, probe, ""))
+		require.Equal(t, "default-src 'none'", w.Header().Get("Content-Security-Policy"), probe)
 	}
-	status, _ := ask(t, http.MethodGet, s.url+"/livez", "")
+	status, _ := s.ask(request(http.MethodGet, "/livez", ""))
 	require.Equal(t, http.StatusOK, status)
-	status, said := ask(t, http.MethodGet, s.url+"/readyz", "")
+	status, said := s.ask(request(http.MethodGet, "/readyz", ""))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "database: doesn't answer\n", said)
 	s.beat(t.Context())
-	status, _ = ask(t, http.MethodGet, s.url+"/readyz", "")
+	status, _ = s.ask(request(http.MethodGet, "/readyz", ""))
 	require.Equal(t, http.StatusOK, status)
 	s.gate.Leave()
-	status, said = ask(t, http.MethodGet, s.url+"/readyz", "")
+	status, said = s.ask(request(http.MethodGet, "/readyz", ""))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "draining\n", said)
-}
-
-// A program that has the servers' key, but passes on no browser's request, learns nothing.
-func TestOnlyRequestsOfBrowsersAreAnswered(t *testing.T) {
-	t.Parallel()
-	only := newBook().serves(t, "first", "a secret key of all")
-	only.leads(t, echo)
-	w := httptest.NewRecorder()
-	only.gate.answer(w, httptest.NewRequest(http.MethodGet, "/files/x", nil))
-	require.Equal(t, http.StatusNotFound, w.Code)
 }
 
 // Promise: What a leader that hangs has not answered ends when another one leads, and is asked of that one if that
 // changes nothing.
 func TestNobodyWaitsForALeaderThatWas(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	begun, woken := make(chan struct{}, 3), make(chan struct{})
-	defer close(woken)
-	first.leads(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/stream" {
-			_ = http.NewResponseController(w).Flush()
+	synctest.Test(t, func(t *testing.T) {
+		p, _, second := two(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		type answer struct {
+			status int
+			body   string
 		}
-		begun <- struct{}{}
-		<-woken
+		answers := map[string]chan answer{"GET /page": nil, "POST /form": nil}
+		for what := range answers {
+			got := make(chan answer, 1)
+			answers[what] = got
+			method, path, _ := strings.Cut(what, " ")
+			go func() {
+				status, body := second.ask(request(method, path, "x"))
+				got <- answer{status, body}
+			}()
+		}
+		time.Sleep(time.Second)
+		p.book.grows(VacantAfter)
+		second.leads(t, echo)
+		second.beat(t.Context())
+		began := time.Now()
+		page, form := <-answers["GET /page"], <-answers["POST /form"]
+		require.Equal(t, http.StatusAccepted, page.status, "%v", page)
+		require.Contains(t, page.body, "GET")
+		require.Equal(t, http.StatusServiceUnavailable, form.status, "it may have been done: %v", form)
+		require.Less(t, time.Since(began), time.Second)
 	})
-	second.beat(t.Context())
-	type answer struct {
-		status int
-		body   string
-		err    error
-	}
-	streams := make(chan struct{})
-	answers := map[string]chan answer{"GET /page": nil, "POST /form": nil, "GET /stream": nil}
-	for what := range answers {
-		got := make(chan answer, 1)
-		answers[what] = got
-		method, path, _ := strings.Cut(what, " ")
-		go func() {
-			req, _ := http.NewRequest(method, second.url+path, strings.NewReader("x")) // it is sound
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				got <- answer{err: err}
-				return
-			}
-			defer resp.Body.Close()
-			if path == "/stream" {
-				close(streams)
-			}
-			said, err := io.ReadAll(resp.Body)
-			got <- answer{resp.StatusCode, string(said), err}
-		}()
-		<-begun
-	}
-	<-streams
-	b.grows(VacantAfter)
-	second.leads(t, echo)
-	second.beat(t.Context())
-	page, form, stream := <-answers["GET /page"], <-answers["POST /form"], <-answers["GET /stream"]
-	require.Equal(t, http.StatusOK, page.status, "%v", page)
-	require.Contains(t, page.body, "GET")
-	require.Equal(t, http.StatusServiceUnavailable, form.status, "it may have been taken: %v", form)
-	require.Error(t, stream.err, "it is known to be cut off")
 }
 
 // Promise: Pages that need no leader are answered while the leader hangs.
 func TestPagesNeedNoLeader(t *testing.T) {
 	t.Parallel()
-	b := newBook()
-	first, second := b.serves(t, "first", "a secret key of all"), b.serves(t, "second", "a secret key of all")
-	woken := make(chan struct{})
-	defer close(woken)
-	first.leads(t, func(http.ResponseWriter, *http.Request) { <-woken })
-	second.beat(t.Context())
-	begun, told := make(chan struct{}), make(chan struct{})
-	second.gate.Follow(pages{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			close(begun)
-			<-told
+	synctest.Test(t, func(t *testing.T) {
+		p, _, second := two(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		begun, told := make(chan struct{}), make(chan struct{})
+		second.gate.Follow(pages{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				close(begun)
+				<-told
+			}
+			fmt.Fprint(w, "from the second")
+		}), []string{"/page", "/slow"}})
+		get := func(path string) string {
+			_, said := second.ask(request(http.MethodGet, path, ""))
+			return said
 		}
-		fmt.Fprint(w, "from the second")
-	}), []string{"/page", "/slow"}})
-	get := func(path string) string {
-		resp, err := http.Get(second.url + path)
-		if err != nil {
-			return err.Error()
+		require.Equal(t, "from the second", get("/page"))
+		slow, ended := make(chan string, 1), make(chan struct{})
+		go func() { slow <- get("/slow") }()
+		<-begun
+		go func() {
+			second.gate.Follow(nil)
+			close(ended)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+			require.FailNow(t, "a request is under way")
+		case told <- struct{}{}:
 		}
-		defer resp.Body.Close()
-		said, err := io.ReadAll(resp.Body)
-		if err != nil {
-			return err.Error()
-		}
-		return string(said)
+		require.Equal(t, "from the second", <-slow)
+		<-ended
+		p.book.grows(VacantAfter)
+		second.leads(t, echo)
+		require.Contains(t, get("/page"), "GET", "it leads now")
+	})
+}
+
+// A request without its last byte gets no answer, rather than an empty one, and takes no room from others.
+func TestWithheldRequestsTakeLittleRoom(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	first, second := p.serves(t, "first"), p.serves(t, "second")
+	first.leads(t, echo)
+	front := httptest.NewUnstartedServer(second.gate)
+	front.Config.ReadTimeout = time.Second
+	front.Start()
+	defer front.Close()
+	var answers sync.WaitGroup
+	for range smallBodies + 10 {
+		c, err := net.Dial("tcp", front.Listener.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n"+strings.Repeat("x", 99))
+		require.NoError(t, err)
+		answers.Go(func() {
+			said, _ := io.ReadAll(c)
+			if strings.Contains(string(said), " 202 ") {
+				t.Errorf("%s", said)
+			}
+		})
 	}
-	require.Equal(t, "from the second", get("/page"))
-	slow, ended := make(chan string, 1), make(chan struct{})
-	go func() { slow <- get("/slow") }()
-	<-begun
-	go func() {
-		second.gate.Follow(nil)
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		require.FailNow(t, "a request is under way")
-	case told <- struct{}{}:
+	resp, err := http.Get(front.URL) // it has no body, and so needs no room
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
+	require.LessOrEqual(t, len(second.gate.small), smallBodies)
+	answers.Wait()
+	require.Empty(t, second.gate.small)
+	resp, err = http.Post(front.URL, "text/plain", strings.NewReader("hello"))
+	if resp != nil {
+		err = errors.Join(err, resp.Body.Close())
 	}
-	require.Equal(t, "from the second", <-slow)
-	<-ended
-	b.grows(VacantAfter)
-	second.leads(t, echo)
-	require.Contains(t, get("/page"), "GET", "it leads now")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
 }

@@ -31,7 +31,6 @@ const (
 type Server struct {
 	ID      string // of the process
 	Name    string // of the machine
-	Address string // host:port, where the other servers reach it
 	Version string
 	Started time.Time
 	Seen    time.Time // when it was heard of last
@@ -65,8 +64,7 @@ func (s Server) State(now time.Time) State {
 
 // Leader is who leads, as the database has it. The zero Leader is nobody.
 type Leader struct {
-	ID       string // of the Server
-	Address  string
+	ID       string        // of the Server
 	Lease    int64         // grows with each leader
 	Age      time.Duration // since it confirmed
 	Released bool          // it has stopped in good order

@@ -30,7 +30,7 @@ type book struct {
 var errDown = errors.New("no answer")
 
 func (b *book) leaderLocked() Leader {
-	return Leader{b.server.ID, b.server.Address, b.lease, time.Since(b.seen), b.free}
+	return Leader{b.server.ID, b.lease, time.Since(b.seen), b.free}
 }
 
 func (b *book) Beat(_ context.Context, me Server) (Leader, error) {
@@ -107,7 +107,7 @@ func (b *book) grows(by time.Duration) {
 // joins returns a member that takes part until the test ends.
 func (b *book) joins(t *testing.T, id string) *Member {
 	t.Helper()
-	m := NewMember(Server{ID: id, Address: id + ":8421"}, b, slog.New(slog.DiscardHandler))
+	m := NewMember(Server{ID: id}, b, slog.New(slog.DiscardHandler))
 	go m.Run(t.Context())
 	synctest.Wait()
 	return m

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -24,9 +23,8 @@ type Node struct {
 	Gate   *Gate
 	Notes  *Notes
 	Apps   *leases.Holder
-	// Browsers serves the gate to browsers, and Peers is where the other servers reach it.
+	// Browsers serves the gate to browsers.
 	Browsers func(context.Context) error
-	Peers    net.Listener
 	// Prepare makes the tables in an empty database.
 	Prepare func(context.Context) error
 	// Lead opens the database under a lease, and Follow while another server leads.
@@ -60,7 +58,7 @@ func (n *Node) Run(ctx context.Context) error {
 	g.Go(func() error { return n.Member.Run(there) })
 	g.Go(func() error { return n.Apps.Run(there) })
 	g.Go(func() error { return n.Notes.Run(work) })
-	g.Go(func() error { return n.Gate.Serve(work, n.Peers) })
+	g.Go(func() error { return n.Gate.Run(work) })
 	g.Go(func() error { return n.Browsers(work) })
 	g.Go(func() error {
 		defer gone() // the others hear of this server until its work has ended

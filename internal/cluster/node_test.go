@@ -77,11 +77,9 @@ func (t *turns) turn(what string) Turn {
 // node returns a node whose turns are noted.
 func (b *book) node(t *testing.T, id string) (*Node, *turns) {
 	t.Helper()
-	known, err := NewIdentity("a secret key of all")
-	require.NoError(t, err)
 	log := slog.New(slog.DiscardHandler)
 	m, did := b.joins(t, id), &turns{}
-	return &Node{Member: m, Gate: NewGate(m, known, front{}, log), Log: log,
+	return &Node{Member: m, Gate: NewGate(m, &desk{}, NewNotes(id, &post{}, log), front{}, log), Log: log,
 		Prepare: func(context.Context) error { return nil },
 		Lead:    func(context.Context, int64) (Turn, error) { return did.turn("leads"), nil },
 		Follow:  func(context.Context) (Turn, error) { return did.turn("follows"), nil }}, did

@@ -37,9 +37,8 @@ type Config struct {
 	AllowedHosts    []string // names; "*" for all
 	TrustedProxies  []string
 
-	ClusterListen  string // host:port for the other servers of the database; empty: the server is alone
-	ClusterAddress string // host:port where they reach it; empty: ClusterListen
-	ClusterDrain   time.Duration
+	Cluster      bool // several servers share the database
+	ClusterDrain time.Duration
 
 	ListensEvery   time.Duration
 	PlaylistsEvery time.Duration

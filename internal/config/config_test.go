@@ -100,7 +100,7 @@ admin_token: "another sixteen characters "
 contact: me@example.org
 log: {level: Debug, format: json}
 shutdown_timeout: 1m30s
-cluster: {listen: ":8421", address: "music-2.lan:8421", drain: 10s}
+cluster: {enabled: true, drain: 10s}
 trusted_proxies:
   - 10.0.0.0/8
   - 192.168.1.7
@@ -180,7 +180,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least",
 		AdminToken: "another sixteen characters",
 		Contact:    "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
-		ClusterListen: ":8421", ClusterAddress: "music-2.lan:8421", ClusterDrain: 10 * time.Second,
+		Cluster: true, ClusterDrain: 10 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second,
 		PlaylistsEvery: time.Hour,
 		EnrichEvery:    2 * time.Hour, Workers: 1, RunTimeout: 30 * time.Second, BackoffBase: 100 * time.Millisecond,
@@ -226,8 +226,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters",
 		"REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
-		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_CLUSTER_LISTEN=:8421",
-		"REPRISE_CLUSTER_ADDRESS=music-2.lan:8421", "REPRISE_CLUSTER_DRAIN=10s",
+		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_CLUSTER_ENABLED=true", "REPRISE_CLUSTER_DRAIN=10s",
 		"REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",
 		"REPRISE_SYNC_LISTENS_EVERY=1s",
 		"REPRISE_SYNC_PLAYLISTS_EVERY=1h", "REPRISE_SYNC_NOW_PLAYING=false", "REPRISE_SYNC_ENRICH_EVERY=2h",

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"net"
-
 	"reprise/internal/providers"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/resilience/hosts"
@@ -42,22 +40,4 @@ func (c Config) Agent(version string) string {
 		agent += " (" + c.Contact + ")"
 	}
 	return agent
-}
-
-// ClusterReached returns the address at which the other servers of the database reach this one.
-func (c Config) ClusterReached() string {
-	if c.ClusterAddress != "" {
-		return c.ClusterAddress
-	}
-	return c.ClusterListen
-}
-
-// ClusterReachedAt is ClusterReached for a server that listens for the others at an address: it has the port that the
-// system has chosen.
-func (c Config) ClusterReachedAt(at net.Addr) string {
-	host, port, _ := net.SplitHostPort(c.ClusterReached())
-	if port == "0" {
-		_, port, _ = net.SplitHostPort(at.String())
-	}
-	return net.JoinHostPort(host, port)
 }

@@ -49,8 +49,7 @@ func (c *Config) ofServer() []row {
 
 func (c *Config) ofCluster() []row {
 	return []row{
-		fixed("cluster.listen", "", Text, optional(address(&c.ClusterListen))),
-		fixed("cluster.address", "", Text, optional(address(&c.ClusterAddress))),
+		fixed("cluster.enabled", "false", Boolean, boolean(&c.Cluster)),
 		fixed("cluster.drain", "5s", Duration, duration(&c.ClusterDrain, 0)),
 	}
 }
@@ -164,13 +163,8 @@ func (c *Config) validate() (faults []Fault) {
 		wrong("settings.wrong.backup_s3", []string{"backup.s3.address", "backup.s3.bucket", "backup.s3.access_key",
 			"backup.s3.secret_key"})
 	}
-	if c.ClusterListen != "" {
-		if c.DatabaseURL == "" || c.SecretKey == "" {
-			wrong("settings.wrong.cluster", []string{"cluster.listen", "database_url", "secret_key"})
-		}
-		if host, _, _ := net.SplitHostPort(c.ClusterReached()); anyAddress(host) {
-			wrong("settings.wrong.cluster_address", []string{"cluster.address", "cluster.listen"}, "Value", host)
-		}
+	if c.Cluster && (c.DatabaseURL == "" || c.SecretKey == "") {
+		wrong("settings.wrong.cluster", []string{"cluster.enabled", "database_url", "secret_key"})
 	}
 	return faults
 }

@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options, out io.Writer) error {
 	}
 	d := newDoctor(o)
 	local := append([]finding{{fine, "Reprise can read the settings."}}, d.stored()...)
-	local = append(append(local, d.listening(ctx), d.names()), d.peers(ctx)...)
+	local = append(local, d.listening(ctx), d.names())
 	local = append(local, d.local(ctx)...)
 
 	within, cancel := context.WithTimeout(ctx, networkTimeout)

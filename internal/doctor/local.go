@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -55,28 +54,6 @@ func (d *doctor) listening(ctx context.Context) finding {
 func (d *doctor) elsewhere() finding {
 	return found(warn, "A server uses the data directory %s, but doesn't answer on %s. "+
 		"Run the check with the same settings and flags as the server.", d.c.DataDir, d.c.Listen)
-}
-
-// peers says whether the other servers of the database can reach this one.
-func (d *doctor) peers(ctx context.Context) []finding {
-	if d.c.ClusterListen == "" {
-		return nil
-	}
-	at := d.c.ClusterReached()
-	if l, err := d.Listen(d.c.ClusterListen); err == nil {
-		_ = l.Close()
-		return []finding{found(fine, "%s is free for the other servers. They reach this one at %s.",
-			d.c.ClusterListen, at)}
-	} else if !d.live && !d.held {
-		return []finding{found(problem, "cluster.listen: %s.", err)}
-	}
-	conn, err := (&net.Dialer{Timeout: hosts.ConnectTimeout}).DialContext(ctx, "tcp", at)
-	if err != nil {
-		return []finding{found(problem, "The other servers can't reach this one at %s: %v. Correct "+
-			"cluster.address, or let them through the firewall.", at, err)}
-	}
-	_ = conn.Close()
-	return []finding{found(fine, "This server answers the others at %s.", at)}
 }
 
 // names says by which names the server may be asked.
@@ -242,7 +219,7 @@ func (d *doctor) database(ctx context.Context) []finding {
 			web.Count(int(look.Unheard), "player has", "players have")))
 	}
 	switch {
-	case look.Step > look.Newest && look.Usable() && d.c.ClusterListen != "":
+	case look.Step > look.Newest && look.Usable() && d.c.Cluster:
 		all = append(all, found(fine, "A newer version of Reprise has added to this database, which this one can use "+
 			"beside servers of that version."))
 	case look.Step > look.Newest && look.By != "":

@@ -34,7 +34,7 @@ func (b *book) ConfirmLeases(context.Context, string) ([]leases.Lease, error) {
 func (b *book) Leases(context.Context, string, string) ([]leases.Holding, map[string]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return []leases.Holding{{Lease: leases.Lease{App: b.app}, Server: b.holder, Address: b.holder}},
+	return []leases.Holding{{Lease: leases.Lease{App: b.app}, Server: b.holder}},
 		map[string]string{"me": "", "other": ""}, nil
 }
 

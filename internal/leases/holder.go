@@ -186,7 +186,7 @@ func (h *Holder) Use(ctx context.Context, app string) (_ context.Context, done f
 		return ctx, func() {}, nil
 	}
 	if !l.usable() {
-		return nil, nil, &Elsewhere{App: app, Address: h.addressLocked(app)}
+		return nil, nil, &Elsewhere{App: app, Server: h.serverLocked(app)}
 	}
 	l.used = time.Now()
 	l.users.Add(1)
@@ -199,12 +199,11 @@ func (h *Holder) Use(ctx context.Context, app string) (_ context.Context, done f
 	}), nil
 }
 
-// addressLocked returns where the server is reached that holds an app, as far as this one knows; empty for nobody, and
-// for this one.
-func (h *Holder) addressLocked(app string) string {
+// serverLocked returns the server that holds an app, as far as this one knows; empty for nobody, and for this one.
+func (h *Holder) serverLocked(app string) string {
 	for _, v := range h.all {
 		if v.App == app && v.Server != h.me && !v.vacant() {
-			return v.Address
+			return v.Server
 		}
 	}
 	return ""
@@ -242,7 +241,7 @@ func (h *Holder) Claim(ctx context.Context, app string) (context.Context, func()
 	for {
 		used, done, err := h.Use(ctx, app)
 		e, elsewhere := errors.AsType[*Elsewhere](err)
-		if !elsewhere || app == OfLeader || e.Address != "" {
+		if !elsewhere || app == OfLeader || e.Server != "" {
 			if slot, ok := ctx.Value(slotKey{}).(*Elsewhere); ok && elsewhere {
 				*slot = *e
 			}

@@ -66,7 +66,7 @@ func (m *memory) Leases(_ context.Context, server, says string) (all []Holding, 
 	}
 	for _, app := range slices.Sorted(maps.Keys(m.rows)) {
 		r := m.rows[app]
-		all = append(all, Holding{Lease: Lease{app, r.number}, Server: r.server, Address: r.server, State: r.state,
+		all = append(all, Holding{Lease: Lease{app, r.number}, Server: r.server, State: r.state,
 			Age: time.Since(r.seen)})
 	}
 	workers = map[string]string{}
@@ -313,7 +313,7 @@ func TestAPersonsRequestFindsTheServerOfAnApp(t *testing.T) {
 		elsewhere, ok := errors.AsType[*Elsewhere](err)
 		require.True(t, ok, "%v", err)
 		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, "leader", elsewhere.Address)
+		require.Equal(t, "leader", elsewhere.Server)
 		require.Equal(t, *elsewhere, *to)
 		require.Equal(t, "held", second.State("navidrome home"))
 		require.False(t, second.Holds(OfLeader))

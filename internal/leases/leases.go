@@ -73,9 +73,9 @@ type Lease struct {
 // Holding is an app with the server that holds its lease, or held it last.
 type Holding struct {
 	Lease
-	Server, Address string        // empty for nobody
-	Age             time.Duration // since it was confirmed
-	State           string        // see [Holder.SaveState]
+	Server string        // empty for nobody
+	Age    time.Duration // since it was confirmed
+	State  string        // see [Holder.SaveState]
 }
 
 // vacant reports whether another server may take the lease.
@@ -106,8 +106,8 @@ type Book interface {
 // Elsewhere is the error of what needs an app that another server holds, or none. It counts as a canceled context:
 // nothing has been asked, so that nothing is learned.
 type Elsewhere struct {
-	App     string
-	Address string // of the server that holds it; empty for none
+	App    string
+	Server string // the id of the one that holds it; empty for none
 }
 
 func (e *Elsewhere) Error() string { return fmt.Sprintf("another server calls %q now", e.App) }

@@ -26,7 +26,7 @@ type CopyOf struct {
 // notCopied are the tables that stay in a copy as a new database has them: what the migrations did, which processes
 // serve the database now, River's, which a start fills, and the words of a search, which Index makes again.
 var notCopied = []string{"schema_version", "river_job", "river_leader", "river_migration", "river_notification",
-	"river_queue", "leader", "servers", "search_texts", "search_words"}
+	"river_queue", "leader", "servers", "requests", "search_texts", "search_words"}
 
 // copiedRows are the conditions for the rows of the tables of which a copy has some.
 var copiedRows = map[string]string{

@@ -22,8 +22,8 @@ import (
 
 // shared are the tables whose rows belong to the installation. A new table is either listed here, or a removal has to
 // empty it of a person's rows.
-var shared = []string{"servers", "leader", "leases", "tries", "facts", "sequences", "key_cooldowns", "entities",
-	"enrichment_marks", "enrichment", "spellings", "track_artists", "joined_keys", "joined_ids",
+var shared = []string{"servers", "leader", "leases", "requests", "tries", "facts", "sequences", "key_cooldowns",
+	"entities", "enrichment_marks", "enrichment", "spellings", "track_artists", "joined_keys", "joined_ids",
 	"connection_numbers", "players",
 	"source_names", "quarters", "videos", "settings", "search_words", "music_rules", "music_rule_parts",
 	"chosen_pictures"}

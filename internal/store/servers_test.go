@@ -39,7 +39,7 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	_, err = servers.Open(t.Context(), at, other)
 	require.ErrorIs(t, err, db.ErrWrongKey)
 
-	one := cluster.Server{ID: "1", Name: "music", Address: "10.0.0.1:8421", Version: "1", Started: time.Now()}
+	one := cluster.Server{ID: "1", Name: "music", Version: "1", Started: time.Now()}
 	leader, err := book.Beat(t.Context(), one)
 	require.NoError(t, err)
 	require.True(t, leader.Released, "nobody has led yet")
@@ -48,7 +48,7 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.EqualValues(t, 1, lease)
 	leader, err = book.Beat(t.Context(), cluster.Server{ID: "2", Name: "music-2", Started: time.Now()})
 	require.NoError(t, err)
-	require.Equal(t, cluster.Leader{ID: "1", Address: "10.0.0.1:8421", Lease: 1}, without(leader))
+	require.Equal(t, cluster.Leader{ID: "1", Lease: 1}, without(leader))
 	all, err := s.Servers(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 2)
@@ -76,6 +76,63 @@ func TestServersOfPostgresTakeTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.False(t, all[0].Leads)
+}
+
+// What a server leaves for another one can be read by that one only, once, and stays no longer than a minute.
+func TestServersPassRequestsOn(t *testing.T) {
+	t.Parallel()
+	if !postgrestest.On() {
+		return
+	}
+	dir := t.TempDir()
+	s, at := openIn(t, dir), in(t, dir)
+	book, err := servers.Open(t.Context(), at, s.Key)
+	require.NoError(t, err)
+	defer book.Close()
+	ctx := t.Context()
+	require.NoError(t, book.LeaveRequest(ctx, "a", "1", []byte("a password")))
+	var all string
+	require.NoError(t, s.Reader.QueryRow("SELECT string_agg(r::text, ' ') FROM requests r").Scan(&all))
+	require.NotContains(t, all, "password")
+	taken, err := book.TakeRequests(ctx, "2")
+	require.NoError(t, err)
+	require.Empty(t, taken)
+	for _, want := range []map[string][]byte{{"a": []byte("a password")}, {}} {
+		taken, err = book.TakeRequests(ctx, "1")
+		require.NoError(t, err)
+		require.Equal(t, want, taken)
+	}
+	gone, err := book.Withdraw(ctx, "a")
+	require.NoError(t, err)
+	require.False(t, gone, "it has been taken")
+	answer, err := book.Answer(ctx, "a")
+	require.NoError(t, err)
+	require.Nil(t, answer)
+	require.NoError(t, book.AnswerRequest(ctx, "a", []byte("an answer")))
+	for _, want := range [][]byte{[]byte("an answer"), nil} {
+		answer, err = book.Answer(ctx, "a")
+		require.NoError(t, err)
+		require.Equal(t, want, answer)
+	}
+
+	for _, id := range []string{"b", "c", "d"} {
+		require.NoError(t, book.LeaveRequest(ctx, id, "1", nil))
+	}
+	gone, err = book.Withdraw(ctx, "b")
+	require.NoError(t, err)
+	require.True(t, gone)
+	require.NoError(t, book.Forget(ctx, "c"))
+	require.NoError(t, book.AnswerRequest(ctx, "c", []byte("nobody waits for it")))
+	require.NoError(t, s.Exec(ctx, "UPDATE requests SET request = 'of another key'"))
+	taken, err = book.TakeRequests(ctx, "1")
+	require.NoError(t, err)
+	require.Empty(t, taken)
+	require.NoError(t, s.Exec(ctx, "UPDATE requests SET asked_at = asked_at - 61000"))
+	_, err = book.Beat(ctx, cluster.Server{ID: "1"})
+	require.NoError(t, err)
+	var left int
+	require.NoError(t, s.Reader.QueryRow("SELECT count(*) FROM requests").Scan(&left))
+	require.Zero(t, left)
 }
 
 func TestServersOfPostgresCountTries(t *testing.T) {
@@ -237,7 +294,7 @@ func TestNothingIsStoredUnderALeaseThatHasEnded(t *testing.T) {
 	defer book.Close()
 	ctx := t.Context()
 	for _, id := range []string{"1", "2"} {
-		_, err := book.Beat(ctx, cluster.Server{ID: id, Address: "10.0.0." + id})
+		_, err := book.Beat(ctx, cluster.Server{ID: id})
 		require.NoError(t, err)
 	}
 	all, workers, err := book.Leases(ctx, "1", "{}")
@@ -268,8 +325,7 @@ func TestNothingIsStoredUnderALeaseThatHasEnded(t *testing.T) {
 	all, _, err = book.Leases(ctx, "1", "")
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	require.Equal(t, []string{"", "", "1", "10.0.0.1", "held"},
-		[]string{all[0].Server, all[0].Address, all[1].Server, all[1].Address, all[1].State})
+	require.Equal(t, []string{"", "1", "held"}, []string{all[0].Server, all[1].Server, all[1].State})
 	listed, err := s.Servers(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []string{"spotify "}, listed[0].Apps)

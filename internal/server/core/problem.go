@@ -172,7 +172,7 @@ func (k *Core) AnswerError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	if e, ok := errors.AsType[*leases.Elsewhere](err); ok && e.Address != "" { // that server answers
+	if e, ok := errors.AsType[*leases.Elsewhere](err); ok && e.Server != "" { // that server answers
 		return
 	}
 	p := k.Problem(c, err)

@@ -30,7 +30,6 @@ type ServerStore interface {
 type Server struct {
 	ID        string    `json:"id" doc:"Of the process."`
 	Name      string    `json:"name" doc:"Of the machine."`
-	Address   string    `json:"address" doc:"Host and port where the other servers reach it."`
 	Version   string    `json:"version"`
 	State     string    `json:"state" enum:"leads,answers,silent" doc:"Leads also does what is not shared out, answers is any other that is there, silent has not been heard of lately."`
 	Calls     []string  `json:"calls" doc:"The services that it calls, servers of people with their addresses, and its part of the imports of files."`
@@ -58,7 +57,7 @@ func (h *Handler) listServers(c echo.Context, _ *core.None) (out listServersAnsw
 	}
 	now, views := time.Now(), []Server{}
 	for _, s := range all {
-		views = append(views, Server{ID: s.ID, Name: s.Name, Address: s.Address, Version: s.Version,
+		views = append(views, Server{ID: s.ID, Name: s.Name, Version: s.Version,
 			State: string(s.State(now)), Calls: h.calls(c.Request().Context(), s.Apps),
 			StartedAt: core.Stamp(s.Started), SeenAt: core.Stamp(s.Seen)})
 	}
@@ -129,7 +128,7 @@ func (h *Handler) serversTable(ctx context.Context, all []cluster.Server, now ti
 			heard = ui.At // "just now" would be no news
 		}
 		g.Rows = append(g.Rows, ui.Line{ID: "server-" + s.ID, Cells: []templ.Component{
-			ui.Name(s.Name + " (" + s.Address + ")"),
+			ui.Name(s.Name),
 			ui.State(ui.Mark{Shape: marks[state], Word: words.Each("health.servers.", string(state)).T(ctx)}),
 			ui.Name(strings.Join(h.calls(ctx, s.Apps), ", ")),
 			ui.Name(s.Version), ui.Time(s.Started, ui.Ago), ui.Time(s.Seen, heard)}})

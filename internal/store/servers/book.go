@@ -21,6 +21,7 @@ import (
 type Book struct {
 	db    *sql.DB
 	tries *sql.DB // see Limits
+	desk  *sql.DB // for requests, which may be large
 	at    db.Place
 	key   *db.Key // what servers tell each other is sealed with it
 }
@@ -36,11 +37,16 @@ func Open(ctx context.Context, at db.Place, key *db.Key) (*Book, error) {
 	if err != nil {
 		return nil, errors.Join(err, own.Close())
 	}
-	return &Book{own, tries, at, key}, nil
+	desk, err := db.OpenAlone(ctx, at, key)
+	if err != nil {
+		return nil, errors.Join(err, own.Close(), tries.Close())
+	}
+	desk.SetMaxOpenConns(deskConnections)
+	return &Book{own, tries, desk, at, key}, nil
 }
 
 // Close closes the connections.
-func (b *Book) Close() error { return errors.Join(b.tries.Close(), b.db.Close()) }
+func (b *Book) Close() error { return errors.Join(b.desk.Close(), b.tries.Close(), b.db.Close()) }
 
 // Empty reports whether the database has no tables yet.
 func (b *Book) Empty(ctx context.Context) (bool, error) {
@@ -63,10 +69,12 @@ const lateAfter = 10 * time.Minute
 
 // Beat implements cluster.Book.
 func (b *Book) Beat(ctx context.Context, me cluster.Server) (cluster.Leader, error) {
-	_, err := b.db.ExecContext(ctx, `WITH gone AS (DELETE FROM servers WHERE seen_at < `+now+` - $6 AND id <> $1)
-		INSERT INTO servers (id, name, address, version, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, `+now+`)
+	_, err := b.db.ExecContext(ctx, `WITH gone AS (DELETE FROM servers WHERE seen_at < `+now+` - $5 AND id <> $1),
+		old AS (DELETE FROM requests WHERE asked_at < `+now+` - $6)
+		INSERT INTO servers (id, name, version, started_at, seen_at) VALUES ($1, $2, $3, $4, `+now+`)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
-		me.ID, me.Name, me.Address, me.Version, me.Started.UnixMilli(), lateAfter.Milliseconds())
+		me.ID, me.Name, me.Version, me.Started.UnixMilli(), lateAfter.Milliseconds(),
+		requestsLast.Milliseconds())
 	if isEmpty(err) {
 		return cluster.Leader{}, nil
 	}
@@ -77,11 +85,11 @@ func (b *Book) Beat(ctx context.Context, me cluster.Server) (cluster.Leader, err
 	return l, db.Explain(err)
 }
 
-const leaderColumns = "server_id, address, lease, " + now + " - seen_at, released"
+const leaderColumns = "server_id, lease, " + now + " - seen_at, released"
 
 func scanLeader(row *sql.Row) (l cluster.Leader, err error) {
 	var age, released int64
-	err = row.Scan(&l.ID, &l.Address, &l.Lease, &age, &released)
+	err = row.Scan(&l.ID, &l.Lease, &age, &released)
 	l.Age, l.Released = time.Duration(age)*time.Millisecond, released == 1
 	return l, err
 }
@@ -130,8 +138,8 @@ func (b *Book) Claim(ctx context.Context, me cluster.Server) (lease int64, err e
 	if err := endLeader(ctx, tx, before.Lease); err != nil {
 		return 0, err
 	}
-	err = tx.QueryRowContext(ctx, `UPDATE leader SET lease = lease + 1, server_id = $1, address = $2, released = 0,
-		seen_at = `+now+` RETURNING lease`, me.ID, me.Address).Scan(&lease)
+	err = tx.QueryRowContext(ctx, `UPDATE leader SET lease = lease + 1, server_id = $1, released = 0,
+		seen_at = `+now+` RETURNING lease`, me.ID).Scan(&lease)
 	if err == nil {
 		err = tx.Commit()
 	}
@@ -224,14 +232,14 @@ func list(ctx context.Context, from *sql.DB) ([]cluster.Server, error) {
 	return db.List(ctx, from, func(r db.Scanner) (v cluster.Server, err error) {
 		var started, seen, leads int64
 		var apps string
-		err = r.Scan(&v.ID, &v.Name, &v.Address, &v.Version, &started, &seen, &leads, &apps)
+		err = r.Scan(&v.ID, &v.Name, &v.Version, &started, &seen, &leads, &apps)
 		v.Started, v.Seen, v.Leads = time.UnixMilli(started).UTC(), time.UnixMilli(seen).UTC(), leads == 1
 		if apps != "" {
 			v.Apps = slices.Sorted(strings.SplitSeq(apps, "\n"))
 		}
 		return v, err
-	}, `SELECT id, name, address, version, started_at, seen_at,
+	}, `SELECT id, name, version, started_at, seen_at,
 		CASE WHEN id = (SELECT server_id FROM leader WHERE released = 0) THEN 1 ELSE 0 END AS leads,
 		coalesce((SELECT string_agg(app, $1) FROM leases WHERE server_id = servers.id), '')
-		FROM servers ORDER BY 7 DESC, name, id`, "\n")
+		FROM servers ORDER BY 6 DESC, name, id`, "\n")
 }

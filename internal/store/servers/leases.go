@@ -29,11 +29,10 @@ func (b *Book) Leases(ctx context.Context, server, says string) (all []leases.Ho
 	}
 	all, err = db.List(ctx, b.db, func(r db.Scanner) (h leases.Holding, err error) {
 		var age int64
-		err = r.Scan(&h.App, &h.Number, &h.Server, &h.Address, &age, &h.State)
+		err = r.Scan(&h.App, &h.Number, &h.Server, &age, &h.State)
 		h.Age = time.Duration(age) * time.Millisecond
 		return h, err
-	}, "SELECT l.app, l.lease, l.server_id, coalesce(s.address, ''), "+now+` - l.seen_at, l.state FROM leases l
-		LEFT JOIN servers s ON s.id = l.server_id ORDER BY l.app`)
+	}, "SELECT app, lease, server_id, "+now+" - seen_at, state FROM leases ORDER BY app")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1042,7 +1042,6 @@ CREATE TABLE plays_under_way (
 CREATE TABLE servers (
     id         TEXT NOT NULL PRIMARY KEY, -- of one process
     name       TEXT NOT NULL,
-    address    TEXT NOT NULL, -- where the other servers reach it
     version    TEXT NOT NULL,
     started_at INTEGER NOT NULL,
     seen_at    INTEGER NOT NULL,
@@ -1060,6 +1059,17 @@ CREATE TABLE leases (
     UNIQUE (app, lease) -- so that a change of the lease waits for transactions under it, and a confirmation does not
 );
 
+-- What servers pass on to each other: see cluster.Desk.
+CREATE TABLE requests (
+    id        TEXT NOT NULL PRIMARY KEY,
+    server_id TEXT NOT NULL, -- which is to answer
+    asked_at  INTEGER NOT NULL,
+    taken     INTEGER NOT NULL DEFAULT 0, -- 1: the server has read it
+    request   TEXT NOT NULL, -- sealed
+    answer    TEXT NOT NULL DEFAULT '' -- sealed; empty while there is none
+);
+CREATE INDEX requests_left ON requests (server_id, taken);
+
 -- How often secrets were tried at all servers: see servers.Limits.
 CREATE TABLE tries (
     bucket     TEXT NOT NULL PRIMARY KEY, -- the name of a limit, and a number that the secret key gives
@@ -1071,7 +1081,6 @@ CREATE TABLE leader (
     id        INTEGER NOT NULL PRIMARY KEY, -- always 1
     lease     INTEGER NOT NULL, -- grows with each leader
     server_id TEXT NOT NULL,
-    address   TEXT NOT NULL,
     seen_at   INTEGER NOT NULL,
     released  INTEGER NOT NULL -- 1: it has stopped in good order
 );
@@ -1098,5 +1107,5 @@ CREATE TABLE forwarding_counts (
     PRIMARY KEY (user_id, connection, span)
 );
 
-INSERT INTO leader (id, lease, server_id, address, seen_at, released) VALUES (1, 0, '', '', 0, 1);
+INSERT INTO leader (id, lease, server_id, seen_at, released) VALUES (1, 0, '', 0, 1);
 -- +goose StatementEnd
