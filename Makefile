@@ -20,10 +20,10 @@ help: ## list what there is to do
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: ## serve with simulated services: everything can be seen working in a minute
-	$(GO) run ./cmd/server -demo
+	@trap 'exit 0' INT; $(GO) run ./cmd/server -demo
 
 run: ## serve for real, with nothing to configure first
-	$(GO) run ./cmd/server
+	@trap 'exit 0' INT; $(GO) run ./cmd/server
 
 # Pages of gRPC's own traces, which nothing shows, would keep the linker from leaving out what is not called.
 TAGS := grpcnotrace
