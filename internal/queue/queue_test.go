@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -68,11 +69,11 @@ func (c *counter) open() {
 // in runs fn in a transaction.
 func (c *counter) in(fn func(*sql.Tx) error) error {
 	tx, err := c.db.Begin()
-	if err == nil {
-		err = fn(tx)
-	}
 	if err != nil {
 		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
 	}
 	return tx.Commit()
 }
@@ -299,6 +300,24 @@ func TestAStopWaitsForTheJobUnderWay(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		require.Zero(t, c.left())
+	})
+}
+
+// A job that doesn't notice its end keeps no server from stopping.
+func TestAStopDoesNotWaitForAJobForever(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := begin(t)
+		c.work = func() { time.Sleep(time.Minute) }
+		c.put(to)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := queue.Work(ctx, c.s.Queue(), queue.Crew[delivery.Send]{Work: c.take, AtOnce: 1000, Grace: 5 * time.Second,
+			Due: c.due, Log: slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(c, err) }})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 36*time.Second, time.Since(began))
+		time.Sleep(time.Minute) // River stops after all
 	})
 }
 

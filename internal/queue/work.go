@@ -43,6 +43,8 @@ const (
 	storedWithin = 20 * time.Second
 	// lookEvery is the shortest time between two looks at what is due.
 	lookEvery = 20 * time.Millisecond
+	// stopWithin is how long a stop waits for River beyond the grace that jobs have.
+	stopWithin = 30 * time.Second
 	// longestSleep bounds how late a look is after the machine was asleep, while something waits.
 	longestSleep = time.Minute
 )
@@ -183,13 +185,16 @@ func (a *alarm[T]) rest(ctx context.Context) error {
 	return nil
 }
 
-// stop stops River. It returns when every job has ended.
+// stop stops River. It returns when every job has ended, or with an error when one has not within stopWithin, or its end
+// can't be noted: River goes on trying that while the database refuses it.
 func (a *alarm[T]) stop(ctx context.Context) error {
 	if !a.runs {
 		return nil
 	}
 	a.runs = false
-	if err := a.client.Stop(context.WithoutCancel(ctx)); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(a.Grace, 0)+stopWithin)
+	defer cancel()
+	if err := a.client.Stop(ctx); err != nil {
 		return fmt.Errorf("stop queue: %w", err)
 	}
 	return nil

@@ -212,6 +212,7 @@ func TestALeaderThatWasWritesNothing(t *testing.T) {
 	require.Error(t, late.Commit())
 	require.Error(t, leads.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('late', '')"))
 	err = leads.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('late', '')")
+	require.ErrorIs(t, err, context.Canceled, "River would repeat it for ever")
 	require.Equal(t, db.LeaseEnded.String(), problemOf(t, err))
 	require.Error(t, leads.Reader.PingContext(t.Context()))
 	_, err = open(lease - 1)
