@@ -129,10 +129,9 @@ var arrows = map[string][]string{
 	},
 	"internal/sync": {
 		"internal/activity", "internal/alerts", "internal/delivery", "internal/events", "internal/leases",
-		"internal/ledger", "internal/library", "internal/metrics", "internal/notify", "internal/oauth",
-		"internal/providers",
-		"internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts", "internal/resilience/keys",
-		"internal/resilience/turns",
+		"internal/ledger", "internal/library", "internal/metrics", "internal/music", "internal/notify",
+		"internal/oauth", "internal/providers", "internal/resilience", "internal/resilience/backoff",
+		"internal/resilience/hosts", "internal/resilience/keys", "internal/resilience/turns",
 	},
 	// It sends what notify has to tell.
 	"internal/channels": {
@@ -260,6 +259,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/reports": {"internal/notify", "internal/store/db", "internal/store/notices"},
 	"internal/store/rows":    {"internal/tables"},
+	"internal/store/songs":   {"internal/library", "internal/store/connections", "internal/store/db"},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
 		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",
@@ -293,7 +293,7 @@ var arrows = map[string][]string{
 		"internal/store/outbox", "internal/store/people", "internal/store/players", "internal/store/playlists",
 		"internal/store/playrules", "internal/store/recipes", "internal/store/reports", "internal/store/rules",
 		"internal/store/runs", "internal/store/sendings", "internal/store/servers", "internal/store/settings",
-		"internal/store/statistics", "internal/tables",
+		"internal/store/songs", "internal/store/statistics", "internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
 	"internal/server": {
@@ -342,6 +342,10 @@ var arrows = map[string][]string{
 	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
 	"internal/server/loves": {"internal/delivery", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/server/music"},
+	"internal/server/ownlibrary": {
+		"internal/export", "internal/library", "internal/listening", "internal/server/core", "internal/server/music",
+		"internal/server/reviews",
+	},
 	"internal/server/complete": {
 		"internal/ledger", "internal/library", "internal/resilience/backoff", "internal/server/core", "internal/sync",
 	},

@@ -9,7 +9,8 @@ import (
 )
 
 // streams are those about which the log has sentences of their own.
-var streams = map[string]bool{"listens": true, "playlists": true, "loves": true, "deliveries": true}
+var streams = map[string]bool{"listens": true, "playlists": true, "loves": true, "songs": true,
+	"deliveries": true}
 
 // Sentence says what was done, in one or a few sentences. The service is the display name of the entry's provider.
 func (e Entry) Sentence(service words.Text) words.Text {

@@ -86,7 +86,9 @@ func Start(t testing.TB, dir string, up *Upstreams, opt syncer.Options, wrap fun
 	e.Registry.Replace(e.NewYouTube(YouTubeKeys))
 	if !up.ReadsLoves {
 		for _, p := range e.Registry.All() {
-			p.Streams = slices.DeleteFunc(slices.Clone(p.Streams), func(s string) bool { return s == library.Loves })
+			p.Streams = slices.DeleteFunc(slices.Clone(p.Streams), func(s string) bool {
+				return s == library.Loves || s == library.Songs
+			})
 		}
 	}
 	require.NoError(t, syncer.Restore(ctx, e.Backoff, e.Registry, db))

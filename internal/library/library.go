@@ -25,10 +25,14 @@ const (
 	Listens    = "listens"    // listens, read
 	Playlists  = "playlists"  // playlists, read
 	Loves      = "loves"      // what people love, read
+	Songs      = "songs"      // which songs a person's own library has, read
 	Deliveries = "deliveries" // everything that is sent
 	Enrichment = "enrichment" // facts about music, for the whole installation
 	Digest     = "digest"     // texts by a language model, for the whole installation
 )
+
+// Read are the streams that are read from connections, in the order in which pages list them.
+var Read = []string{Listens, Playlists, Loves, Songs}
 
 var (
 	// ErrNotFound says that there is no such connection, listen or playlist.

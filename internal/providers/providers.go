@@ -220,6 +220,13 @@ type LovePage struct {
 	Total int // number of tracks in all pages; 0 when unknown
 }
 
+// SongSource is an adapter that lists the songs of a person's own library.
+type SongSource interface {
+	// Songs yields all songs of the library, page by page. An error ends the sequence; ErrNotOffered where this server
+	// doesn't list them.
+	Songs(context.Context) iter.Seq2[[]library.Track, error]
+}
+
 // VideosAtOnce is the most videos that a VideoSource is asked about in one call.
 const VideosAtOnce = 50
 

@@ -313,8 +313,9 @@ func TestAStopDoesNotWaitForAJobForever(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		err := queue.Work(ctx, c.s.Queue(), queue.Crew[delivery.Send]{Work: c.take, AtOnce: 1000, Grace: 5 * time.Second,
-			Due: c.due, Log: slog.New(slog.DiscardHandler), Failed: func(err error) { assert.NoError(c, err) }})
+		err := queue.Work(ctx, c.s.Queue(), queue.Crew[delivery.Send]{Work: c.take, AtOnce: 1000,
+			Grace: 5 * time.Second, Due: c.due, Log: slog.New(slog.DiscardHandler),
+			Failed: func(err error) { assert.NoError(c, err) }})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 36*time.Second, time.Since(began))
 		time.Sleep(time.Minute) // River stops after all

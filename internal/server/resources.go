@@ -29,6 +29,7 @@ import (
 	"reprise/internal/server/loves"
 	"reprise/internal/server/music"
 	"reprise/internal/server/notifications"
+	"reprise/internal/server/ownlibrary"
 	"reprise/internal/server/people"
 	"reprise/internal/server/players"
 	"reprise/internal/server/playlists"
@@ -64,6 +65,7 @@ type Store interface {
 	music.SourceStore
 	notifications.Store
 	loves.Store
+	ownlibrary.Store
 	people.Store
 	welcome.Store
 	players.Store
@@ -188,6 +190,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			search.New(k, c.Store, rows),
 			corrections.New(k, c.Store, rows, c.Art, c.Deliveries),
 			loves.New(k, c.Store, c.Deliveries, c.Connections, rows),
+			ownlibrary.New(k, c.Store, rows),
 			playrules.New(k, c.Store),
 			recipes.New(k, c.Store, c.Log),
 			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),

@@ -41,6 +41,7 @@ import (
 	"reprise/internal/store/sendings"
 	"reprise/internal/store/servers"
 	"reprise/internal/store/settings"
+	"reprise/internal/store/songs"
 	"reprise/internal/store/statistics"
 )
 
@@ -73,6 +74,7 @@ type (
 	lovesStore       = loves.Store
 	auditsStore      = audits.Store
 	recipesStore     = recipes.Store
+	songsStore       = songs.Store
 	playrulesStore   = playrules.Store
 )
 
@@ -106,6 +108,7 @@ type Store struct {
 	*lovesStore
 	*auditsStore
 	*recipesStore
+	*songsStore
 	*playrulesStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
@@ -186,6 +189,7 @@ func parts(d *db.DB) *Store {
 	s.noticesStore = notices.New(d, s.outboxStore)
 	s.reportsStore = reports.New(d, s.noticesStore)
 	s.serversStore = servers.New(d)
+	s.songsStore = songs.New(d)
 	s.playlistsStore = playlists.New(d, s.copiesStore)
 	s.intakeStore = intake.New(d, s.catalogueStore, s.outboxStore)
 	s.playrulesStore = playrules.New(d)

@@ -153,7 +153,7 @@ func (s *Syncer) tickBegun(ctx context.Context) {
 		return
 	}
 	ofThese := func(l library.Outline) bool { return slices.Contains(apps, s.guard.app(l.ID, l.App)) }
-	for _, stream := range []string{library.Listens, library.Playlists, library.Loves} {
+	for _, stream := range library.Read {
 		tick(ctx, s.log.With("loop", stream), func(ctx context.Context) error {
 			return s.tickSome(ctx, stream, ofThese)
 		})

@@ -22,6 +22,9 @@ const loopJitter = 0.1
 // LovesEvery is about how often it is read what people love.
 const LovesEvery = time.Hour
 
+// SongsEvery is about how often it is read which songs people's libraries have: a page of 500 songs is a call.
+const SongsEvery = 24 * time.Hour
+
 // expiryEvery is how often the ends of authorizations are checked; the notices are days ahead.
 const expiryEvery = time.Hour
 
@@ -66,6 +69,7 @@ func (l *loops) start(ctx context.Context, s *Syncer) error {
 		add("listens", opt.ListensEvery, of(library.Listens)),
 		add("playlists", opt.PlaylistsEvery, of(library.Playlists)),
 		add("loves", LovesEvery, of(library.Loves)),
+		add("songs", SongsEvery, of(library.Songs)),
 		add("authorizations", expiryEvery, s.reader.announceEnds),
 	)
 	if err != nil {
@@ -240,6 +244,8 @@ func (s *Syncer) Every(stream string) time.Duration {
 		return s.opt.now().PlaylistsEvery
 	case library.Loves:
 		return LovesEvery
+	case library.Songs:
+		return SongsEvery
 	}
 	return 0
 }

@@ -99,6 +99,12 @@ func (rd *reader) read(
 			return 0, fmt.Errorf("%s: adapter reads no loved tracks", c.ID)
 		}
 		rows, err = rd.readLoves(ctx, c, source)
+	case library.Songs:
+		source, ok := a.(providers.SongSource)
+		if !ok {
+			return 0, fmt.Errorf("%s: adapter reads no library", c.ID)
+		}
+		rows, err = rd.readSongs(ctx, c, source)
 	default:
 		return 0, fmt.Errorf("%s: no such stream: %q", c.ID, stream)
 	}
@@ -125,6 +131,8 @@ func (rd *reader) noteLack(ctx context.Context, c library.Connection, stream str
 		if p != nil && p.OAuth != nil { // it was allowed before Reprise asked for this
 			note = words.New("sync.no_loves_allowed")
 		}
+	case library.Songs:
+		note = words.New("sync.no_songs")
 	case library.Listens:
 		note = words.New("sync.no_listens")
 		switch {

@@ -31,7 +31,7 @@ const (
 // load is what reading a stream costs where a pace is kept: calls of a run, roughly, and the part of the pace that it
 // gets when both streams want more than there is.
 var load = map[string]struct{ calls, part float64 }{library.Listens: {1, 2}, library.Playlists: {3, 1},
-	library.Loves: {1, 1}}
+	library.Loves: {1, 1}, library.Songs: {20, 1}}
 
 // habit is what is known of the plays and the reading of one stream of one connection.
 type habit struct {

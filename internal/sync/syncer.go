@@ -22,6 +22,7 @@ type Store interface {
 	listenStore
 	playlistStore
 	loveStore
+	songStore
 	videoStore
 	historyStore
 	perilStore
@@ -298,9 +299,9 @@ func (s *Syncer) cancel(user int64, conn library.ConnectionID) {
 
 // forget drops what is known of the latest reading of a connection, which may be to another account now.
 func (s *Syncer) forget(user int64, conn library.ConnectionID) {
-	s.reader.last.forget(Key{user, conn, library.Listens})
-	s.reader.last.forget(Key{user, conn, library.Playlists})
-	s.reader.last.forget(Key{user, conn, library.Loves})
+	for _, stream := range library.Read {
+		s.reader.last.forget(Key{user, conn, stream})
+	}
 }
 
 // want makes a stream due now. Unlike Start it ignores a run that is under way, which may have begun too early.

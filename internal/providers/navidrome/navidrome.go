@@ -37,7 +37,7 @@ func Describe() providers.Description {
 		Icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 6.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11zM12 10a2 2 " +
 			"0 1 0 0 4 2 2 0 0 0 0-4z",
 		Purpose: words.New("navidrome.purpose"),
-		Streams: []string{library.Listens, library.Playlists, library.Loves}, Keeps: true,
+		Streams: library.Read, Keeps: true,
 		Plays:     true,
 		Endpoints: endpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: playsPerCall, Doubles: true, Library: true,

@@ -107,7 +107,7 @@ func checkConnecting(t *testing.T, d providers.Description) {
 		require.Contains(t, []string{"text", "url", "password", "checkbox"}, f.Kind, f.Name)
 	}
 	for _, stream := range d.Streams {
-		known := []string{library.Listens, library.Playlists, library.Loves, library.Enrichment, library.Digest}
+		known := append(slices.Clone(library.Read), library.Enrichment, library.Digest)
 		require.Contains(t, known, stream)
 	}
 }

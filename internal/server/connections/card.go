@@ -253,6 +253,8 @@ func progressOf(ctx context.Context, v Connection) (all []ui.Bar) {
 			b.Label = words.T(ctx, "status.reading_playlists")
 		case s.Stream == library.Loves:
 			b.Label = words.T(ctx, "status.reading_loves")
+		case s.Stream == library.Songs:
+			b.Label = words.T(ctx, "status.reading_songs")
 		default:
 			b.Label = words.T(ctx, "status.reading_listens")
 		}

@@ -89,7 +89,7 @@ func runWords(ctx context.Context, quarters []library.RunQuarter) string {
 // brought says what runs read, by stream.
 func brought(ctx context.Context, rows map[string]int) string {
 	var parts []string
-	for _, stream := range []string{library.Listens, library.Playlists, library.Loves} {
+	for _, stream := range library.Read {
 		if n := rows[stream]; n > 0 {
 			parts = append(parts, words.Each("run.", stream, "Count", n).T(ctx))
 		}

@@ -258,6 +258,7 @@ func (a *asked) reviews(ctx context.Context) []ui.Named {
 	if a.other {
 		return nil
 	}
+	own := ui.Named{Text: words.T(ctx, "ownlibrary.link"), URL: "/listening/library"}
 	week := ui.Named{Text: words.T(ctx, "week.review"), URL: "/listening/weeks"}
 	year := ui.Named{Text: words.T(ctx, "year.review"), URL: "/listening/years"}
 	switch a.Span.Name {
@@ -266,7 +267,7 @@ func (a *asked) reviews(ctx context.Context) []ui.Named {
 	case listening.Year:
 		year.URL += "/" + strconv.Itoa(a.Span.From.Year())
 	}
-	return []ui.Named{week, year}
+	return []ui.Named{week, year, own}
 }
 
 // filters returns the filters that are set.

@@ -103,6 +103,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 				c.User, c.ID, c.AccountID),
 			db.ExecTx(ctx, tx, "DELETE FROM loves_there WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
+			db.ExecTx(ctx, tx, "DELETE FROM library_songs WHERE user_id = $1 AND connection = $2"+otherAccount,
+				c.User, c.ID, c.AccountID),
 			db.ExecTx(ctx, tx, "DELETE FROM streams WHERE user_id = $1 AND connection = $2 AND stream = ''",
 				c.User, c.ID),
 			db.ExecTx(ctx, tx, `UPDATE streams

@@ -179,7 +179,7 @@ func under(ctx context.Context, c *pgx.Conn, lease int64) error {
 	var now int64
 	err := c.QueryRow(ctx, "SELECT lease FROM leader FOR SHARE").Scan(&now)
 	if err == nil && now != lease {
-		// Nothing more comes of it: what repeats a statement until it succeeds, as River does, ends with a canceled one.
+		// What repeats a statement until it succeeds, as River does, ends with a canceled one.
 		err = &resilience.LocalError{Problem: LeaseEnded,
 			Err: fmt.Errorf("lease %d has followed %d: %w", now, lease, context.Canceled)}
 	}

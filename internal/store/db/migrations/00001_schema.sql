@@ -354,6 +354,14 @@ CREATE TABLE upload_pieces (
     PRIMARY KEY (file, piece)
 );
 
+-- Which songs people's own libraries have.
+CREATE TABLE library_songs (
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    connection TEXT NOT NULL,
+    match_key  BIGINT NOT NULL, -- equal for the names that services give to the same track
+    PRIMARY KEY (user_id, connection, match_key)
+);
+
 -- What people think of tracks.
 CREATE TABLE loves (
     user_id        INTEGER NOT NULL REFERENCES users (id),
