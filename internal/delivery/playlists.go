@@ -20,7 +20,7 @@ import (
 )
 
 // least is the share of a playlist's tracks that a provider must have. With fewer, nothing is written: the result would
-// be another playlist.
+// be another playlist. An earlier version that goes elsewhere takes what there is: nothing has to stay the same there.
 const least = 0.25
 
 // Report is the result of writing a playlist.
@@ -82,8 +82,11 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		if !ok {
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
-		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name,
+		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name, least: least,
 			piecewise: d.registry.Get(c.Provider()).Takes.Piecewise}
+		if kept.ofVersion() && !back {
+			w.least = 0
+		}
 		var err error
 		switch {
 		case back:
@@ -133,6 +136,7 @@ type playlistWriter struct {
 	there     providers.PlaylistWriter
 	copy      *Copy
 	name      string
+	least     float64         // the share of the tracks that have to be found; one in any case
 	own       map[string]bool // by id: songs that the playlist has now, so the service has them; for a restore only
 	drift     Drift           // why nothing was written: it was deleted or changed there
 	piecewise bool            // see providers.Takes
@@ -148,7 +152,7 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			return Report{}, err
 		}
 		report := reportOf(tracks, matches)
-		if len(tracks) > 0 && (report.Matched == 0 || float64(report.Matched) < least*float64(report.Total)) {
+		if len(tracks) > 0 && (report.Matched == 0 || float64(report.Matched) < w.least*float64(report.Total)) {
 			report.Done = "nothing"
 			return report, w.lookAgain(ctx)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reprise/internal/library"
+	"reprise/internal/providers"
 	"reprise/internal/words"
 )
 
@@ -52,10 +53,16 @@ func (d *playlistDeliverer) playlist(ctx context.Context, a *attempt, to library
 	return list, tracks, err
 }
 
+// ofVersion reports whether a copy is of an earlier version.
+func (c *Copy) ofVersion() bool {
+	_, version, _ := readRef(c.Ref)
+	return version != 0
+}
+
 // restores prepares a copy for what a delivery writes, and reports whether that is a version that goes back to where
 // its playlist comes from. A restored playlist is its owner's: what has become of it there is no drift.
 func (c *Copy) restores(list library.StoredPlaylist) bool {
-	if _, version, _ := readRef(c.Ref); version == 0 {
+	if !c.ofVersion() {
 		return false
 	}
 	c.Choice = Rewrite
@@ -75,7 +82,12 @@ func (w *playlistWriter) look(ctx context.Context, position int) error {
 		return err
 	}
 	var tracks []library.Track
-	for page, err := range w.there.Tracks(ctx, *now, nil) {
+	blank := func(t providers.LeftOut) {
+		if t.Blank {
+			now.Blank++
+		}
+	}
+	for page, err := range w.there.Tracks(ctx, *now, blank) {
 		if err != nil {
 			return err
 		}

@@ -275,7 +275,7 @@ func (sp *spotify) items(w http.ResponseWriter, r *http.Request, p *person) {
 			"primary_color": nil,
 		}
 		switch {
-		case i < len(l.tracks):
+		case i < len(l.tracks) && sp.offers(l.tracks[i]):
 			o["item"] = sp.track(l.tracks[i])
 		case i == len(l.tracks): // a file of the person's own
 			o["is_local"] = true

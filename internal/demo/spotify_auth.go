@@ -47,6 +47,23 @@ func (s SpotifyServer) Revoke(account string) {
 	}
 }
 
+// Withdraw makes Spotify offer the songs with these titles no more. Their places in playlists stay, and their marks.
+func (s SpotifyServer) Withdraw(titles ...string) {
+	s.sp.mu.Lock()
+	defer s.sp.mu.Unlock()
+	for _, title := range titles {
+		s.sp.withdrawn[title] = true
+	}
+}
+
+// offers reports whether Spotify offers a song.
+func (sp *spotify) offers(id int) bool {
+	t, _ := sp.home.song(id)
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	return !sp.withdrawn[t.title]
+}
+
 // Recent returns the account's last 50 plays, oldest first.
 func (s SpotifyServer) Recent(account string) []Play {
 	return s.sp.home.history(account, func(p *person) []play { return p.spotify })
@@ -81,12 +98,14 @@ type spotify struct {
 	codes  map[string]pendingCode
 	grants map[string]*grant // by refresh token
 	access map[string]accessToken
+
+	withdrawn map[string]bool // by title, see Withdraw
 }
 
 func (w *World) startSpotify(ctx context.Context) (err error) {
 	sp := &spotify{
 		home: w.home, clientID: "reprise-demo", codes: map[string]pendingCode{}, grants: map[string]*grant{},
-		access: map[string]accessToken{},
+		access: map[string]accessToken{}, withdrawn: map[string]bool{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /authorize", sp.consent)

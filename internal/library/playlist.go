@@ -8,6 +8,7 @@ type Playlist struct {
 	Name       string
 	Snapshot   string // changes when the tracks change; empty when the provider has no such mark
 	TrackCount int
+	Blank      int // places that are left of tracks which the provider doesn't offer any more
 }
 
 // PlaylistStart is how long a playlist is, and how it begins.
@@ -38,8 +39,49 @@ type PlaylistVersion struct {
 	Since, Until time.Time // when it was read for the first time, and when it was found to be another
 	// Came, Went and Moved are how many tracks the change did that ended this version.
 	Came, Went, Moved int
+	Lost              Loss // with that change
 	Pinned            bool // it is kept for good
 	Bytes             int  // what keeping it takes
+}
+
+// Loss is what a playlist has lost at its provider, perhaps without its person's doing; see versions.Changes.
+type Loss struct {
+	Songs int // 0 for none
+	// Taken says that the provider doesn't offer them any more. Otherwise nothing tells who has removed them.
+	Taken bool
+}
+
+// fewestTold is how many songs a person is told of. Fewer go now and then from every long playlist, and its history has
+// them.
+const fewestTold = 5
+
+// Told reports whether so much was lost that a person is told.
+func (l Loss) Told() bool { return l.Songs >= fewestTold }
+
+// PlaylistLoss is a loss of a stored playlist, with what has become of it since.
+type PlaylistLoss struct {
+	Loss
+	Playlist int64
+	Name     string // of the playlist, now
+	Version  int    // the number of the version that had the songs
+	At       time.Time
+	Restored bool // that version was written somewhere
+	Back     int  // how many tracks came with one later change, at most
+	Active   bool // the playlist is still there
+}
+
+// lossMatters is how long a person is told of a loss that they do nothing about.
+const lossMatters = 30 * 24 * time.Hour
+
+// Over reports whether there is nothing to do about a loss any more.
+func (l PlaylistLoss) Over(now time.Time) bool {
+	return l.Restored || l.Back >= l.Songs || !l.Active || now.Sub(l.At) >= lossMatters
+}
+
+// Sudden reports whether so much of a list is missing that it may have been emptied, or read wrongly: more than ten
+// and more than a tenth, or all of several. A person who tidies up takes less away between two readings.
+func Sudden(missing, of int) bool {
+	return missing > 10 && missing*10 > of || missing > 1 && missing == of
 }
 
 // CopyChange is a copy of a playlist, written by us, that was found deleted or changed at its provider.

@@ -18,7 +18,7 @@ type Track struct {
 	RecordingMBID string        // may be empty
 	SourceID      string        // the provider's id of the track; may be empty
 	// Gone says that a playlist has a place for it whose video is gone, and why: VideoPrivate or VideoDeleted. Such a
-	// track has no names of its own, and is not stored.
+	// track has no names of its own, but those under which it was known. Gone is not stored.
 	Gone string
 	// Artists are the artists one by one, the first one first, where the provider lists them; nil where it does not.
 	// They are not read back.

@@ -105,7 +105,7 @@ func (r *LovesRead) missing(ours map[int64]library.Love, there map[int64]library
 	}
 	slices.Sort(missing)
 	r.Missing = len(missing)
-	r.Asks = sudden(len(missing), seen) || asked && len(missing) > 0
+	r.Asks = library.Sudden(len(missing), seen) || asked && len(missing) > 0
 	for _, key := range missing {
 		was := there[key]
 		if r.Asks {
@@ -117,11 +117,6 @@ func (r *LovesRead) missing(ours map[int64]library.Love, there map[int64]library
 		r.said(ours, key, was.Love)
 		r.Forgotten = append(r.Forgotten, key)
 	}
-}
-
-// sudden reports whether so much of a list is missing that it may have been emptied, or read wrongly.
-func sudden(missing, of int) bool {
-	return missing > 10 && missing*10 > of || missing > 1 && missing == of
 }
 
 // knownBy returns a function that says by which keys a track that a service lists is known: by its names, and whatever

@@ -193,7 +193,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			ownlibrary.New(k, c.Store, rows),
 			playrules.New(k, c.Store),
 			recipes.New(k, c.Store, c.Log),
-			playlists.New(k, c.Store, rows, c.Deliveries, statuses, names),
+			playlists.New(k, c.Store, rows, c.Deliveries, c.Connections, statuses, names),
 			deliveries.New(k, c.Store, c.Deliveries, c.Connections, names),
 			songs.New(k, c.Store, c.Deliveries),
 			senders,

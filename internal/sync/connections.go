@@ -38,6 +38,7 @@ type ConnectionStore interface {
 	WantAudit(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) error
 	alerts.Histories
 	alerts.Loves
+	alerts.Playlists
 	RetrySkipped(ctx context.Context, user int64, conn library.ConnectionID) (n int, err error)
 }
 
@@ -79,6 +80,10 @@ func (m *Connections) disconnect(ctx context.Context, user int64, conn library.C
 		return err
 	}
 	m.syncer.stop(user, conn)
+	lost, err := m.store.Losses(ctx, user, conn) // while there are playlists
+	if err != nil {
+		return err
+	}
 	if err := m.store.DeleteConnection(ctx, user, conn, data); err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func (m *Connections) disconnect(ctx context.Context, user int64, conn library.C
 		detail = words.New("activity.with_data")
 	}
 	m.note(ctx, user, conn, activity.Disconnected, detail)
-	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn)
+	err = m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn, lost)
 	m.publish(user, conn)
 	return err
 }
@@ -263,6 +268,18 @@ func (m *Connections) DecidedLoves(ctx context.Context, user int64, conn library
 		return err
 	}
 	return m.guard.opt.Alerts.Unloved(ctx, m.guard.opt.Registry.Get(conn.Provider()), c, m.store)
+}
+
+// DecidedLosses closes the notifications about what a connection's playlists have lost and a person has restored.
+func (m *Connections) DecidedLosses(ctx context.Context, user int64, conn library.ConnectionID) error {
+	c, err := m.store.Connection(ctx, user, conn)
+	if errors.Is(err, library.ErrNotFound) { // they were closed when it was removed
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return m.guard.opt.Alerts.Losses(ctx, m.guard.opt.Registry.Get(conn.Provider()), c, m.store)
 }
 
 // Retry is "Try again": it lifts a stop or a backoff, starts a run, and makes due all that waits to be sent. If a

@@ -176,7 +176,12 @@ func (rd *reader) readPlaylist(
 		}
 		return false, nil, rd.store.RenamePlaylist(ctx, known.ID, p.Name)
 	}
-	leave := func(t providers.LeftOut) { left = append(left, t) }
+	leave := func(t providers.LeftOut) {
+		left = append(left, t)
+		if t.Blank {
+			p.Blank++
+		}
+	}
 	var tracks []library.Track
 	for page, err := range source.Tracks(ctx, p.Playlist, leave) {
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reprise/internal/alerts"
 	"reprise/internal/library"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
@@ -24,6 +25,7 @@ type playlistStore interface {
 	SetGone(ctx context.Context, id int64) error
 	SavePosition(ctx context.Context, user int64, conn library.ConnectionID, stream, reading string,
 		note words.Text) error
+	alerts.Playlists
 	skippedStore
 }
 
@@ -99,7 +101,15 @@ func (rd *reader) readPlaylists(
 	if err != nil {
 		return r.changed, err
 	}
-	return r.changed, rd.refreshVideos(ctx, c, source)
+	return r.changed, errors.Join(rd.tellOfLosses(ctx, c), rd.refreshVideos(ctx, c, source))
+}
+
+// tellOfLosses tells a person what their playlists have lost.
+func (rd *reader) tellOfLosses(ctx context.Context, c library.Connection) error {
+	if rd.guard == nil {
+		return nil
+	}
+	return rd.guard.opt.Alerts.Losses(ctx, rd.guard.opt.Registry.Get(c.Provider()), c, rd.store)
 }
 
 // note names the playlists that are skipped, in the provider's order; empty for none.

@@ -119,8 +119,11 @@ func named(
 				Reason: of.WhyGone(t.Gone)})
 		}
 		if v.Title != "" {
+			why := t.Gone
 			t = of.Named(v.Video)
-			t.Clean()
+			if t.Clean(); !there {
+				t.Gone = why
+			}
 			all = append(all, t)
 		}
 	}

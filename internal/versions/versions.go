@@ -135,6 +135,30 @@ type Changes struct {
 // Counts returns how many tracks came, went and moved.
 func (c Changes) Counts() (came, went, moved int) { return len(c.Came), len(c.Went), len(c.Moved) }
 
+// Gone is what a provider says of tracks of a list that it doesn't offer any more, beyond what it said before.
+type Gone struct {
+	Blank int // places without a track: what was there isn't listed
+	Named int // tracks that are still listed
+}
+
+// Lost returns what a list of so many tracks has lost with the changes, by these rules, the first that applies:
+//   - Every track that went has left a blank place: the provider has taken them away, whatever else has changed.
+//   - Suddenly many are missing, and nothing came or moved: it may be the provider or the person. Who edits a playlist
+//     by hand seldom takes out so many and does nothing else, and a playlist that is made anew gets others instead.
+//   - The provider says of listed tracks that they are gone: it has taken them away, and they didn't go.
+func (c Changes) Lost(of int, gone Gone) library.Loss {
+	came, went, moved := c.Counts()
+	switch {
+	case went > 0 && went <= gone.Blank:
+		return library.Loss{Songs: went, Taken: true}
+	case came == 0 && moved == 0 && library.Sudden(went, of):
+		return library.Loss{Songs: went}
+	case gone.Named > 0:
+		return library.Loss{Songs: gone.Named, Taken: true}
+	}
+	return library.Loss{}
+}
+
 // song identifies a track for people: by its id at the service, or by its names.
 func song(t *library.Track) string {
 	if t.SourceID != "" {

@@ -53,6 +53,49 @@ func TestWhatChangesBetweenTwoMoments(t *testing.T) {
 	require.Zero(t, came+went+moved, "it is the same track")
 }
 
+func many(from, to int) (titles []string) {
+	for i := from; i < to; i++ {
+		titles = append(titles, fmt.Sprint("Song ", i))
+	}
+	return titles
+}
+
+// Promise: Who has removed songs from a playlist is said only if it is known, and nothing is said about what its person
+// has plainly done.
+func TestWhatAPlaylistHasLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, after []string
+		gone          versions.Gone
+		want          library.Loss
+	}{
+		"nothing":               {before: many(0, 20), after: many(0, 20)},
+		"one was removed":       {before: many(0, 20), after: many(1, 20)},
+		"ten of a hundred":      {before: many(0, 100), after: many(10, 100)},
+		"twelve of a hundred":   {before: many(0, 100), after: many(12, 100), want: library.Loss{Songs: 12}},
+		"twelve of two hundred": {before: many(0, 200), after: many(12, 200)},
+		"all":                   {before: many(0, 6), want: library.Loss{Songs: 6}},
+		"others came":           {before: many(0, 100), after: many(12, 101)},
+		"others moved":          {before: many(0, 100), after: append(many(13, 100), "Song 12")},
+		"one has left its place": {before: many(0, 20), after: many(1, 20), gone: versions.Gone{Blank: 1},
+			want: library.Loss{Songs: 1, Taken: true}},
+		"places, and another came": {before: many(0, 20), after: many(3, 21), gone: versions.Gone{Blank: 3},
+			want: library.Loss{Songs: 3, Taken: true}},
+		"fewer places than songs": {before: many(0, 20), after: many(4, 20), gone: versions.Gone{Blank: 3}},
+		"many, and fewer places": {before: many(0, 100), after: many(12, 100), gone: versions.Gone{Blank: 3},
+			want: library.Loss{Songs: 12}},
+		"places were tidied up": {before: many(0, 20), after: many(1, 20), gone: versions.Gone{Blank: -3}},
+		"gone and still listed": {before: many(0, 20), after: many(0, 20), gone: versions.Gone{Named: 2},
+			want: library.Loss{Songs: 2, Taken: true}},
+		"gone, and one was removed": {before: many(0, 20), after: many(1, 20), gone: versions.Gone{Named: 2},
+			want: library.Loss{Songs: 2, Taken: true}},
+		"a place without a song yet": {before: many(0, 20), after: many(0, 20), gone: versions.Gone{Blank: 1}},
+	} {
+		before, after := list(c.before...), list(c.after...)
+		require.Equal(t, c.want, versions.Between(before, after).Lost(len(before), c.gone), name)
+	}
+}
+
 // Whatever becomes of a playlist, what it was like is found again to the letter.
 func TestEarlierVersionsAreFoundAgain(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package spotify
 
 import (
 	"context"
+	"hash/fnv"
 	"iter"
 	"net/url"
 	"strconv"
@@ -54,8 +55,21 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 			return library.Playlist{}, false, providers.Broken(endpoint(playlistsRoute), "a playlist without an id")
 		}
 		total := max(l.Items.Total, l.Tracks.Total)
-		return library.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: l.Snapshot, TrackCount: total}, true, nil
+		return library.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: snapshot(l.ID, l.Snapshot),
+			TrackCount: total}, true, nil
 	})
+}
+
+// snapshot combines the list's snapshot_id and the week. That of Spotify changes when somebody edits the list, not when
+// Spotify stops offering a song in it, so every list is read again once a week, each at its own hour.
+func snapshot(id, mark string) string {
+	if mark == "" {
+		return ""
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // cannot fail
+	const week = 7 * 24 * 60 * 60
+	return mark + "/" + strconv.FormatInt((time.Now().Unix()+int64(h.Sum32()%week))/week, 10)
 }
 
 // playlistPage reads a page of the list of playlists, from memory when it has not changed.
@@ -113,10 +127,10 @@ func leaveOut(left providers.LeaveOut, t *track, place int) {
 	switch {
 	case t == nil:
 		left.Say(providers.LeftOut{SourceID: n, Name: "Track " + n,
-			Reason: words.New("spotify.track_gone")})
+			Reason: words.New("spotify.track_gone"), Blank: true})
 	case t.Type != "episode":
 		left.Say(providers.LeftOut{SourceID: n, Name: "Track " + n,
-			Reason: words.New("spotify.track_unnamed")})
+			Reason: words.New("spotify.track_unnamed"), Blank: true})
 	}
 }
 

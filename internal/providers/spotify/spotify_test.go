@@ -291,7 +291,10 @@ func TestPlaylists(t *testing.T) {
 	var got []library.Playlist
 	for page, err := range a.Playlists(t.Context()) {
 		require.NoError(t, err)
-		got = append(got, page...)
+		for _, p := range page {
+			p.Snapshot, _, _ = strings.Cut(p.Snapshot, "/") // the week
+			got = append(got, p)
+		}
 	}
 	require.Equal(t, []library.Playlist{
 		{SourceID: "37i9dQZF1EP6YuccBxUcC1", Name: "Rain", Snapshot: "AAAAB8jq2XU3W2VyB8Vpo5uYbJ3Q", TrackCount: 4},

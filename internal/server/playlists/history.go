@@ -75,13 +75,16 @@ type Version struct {
 	Came       int       `json:"came" minimum:"0" doc:"How many tracks came with the change that ended it."`
 	Went       int       `json:"went" minimum:"0"`
 	Moved      int       `json:"moved" minimum:"0"`
+	Lost       int       `json:"lost" minimum:"0" doc:"How many tracks the provider may have removed with that change, without its person. They are among those that went, or are still in the playlist and can't be played."`
+	Taken      bool      `json:"taken" doc:"The provider says that it doesn't offer them any more; false if nothing tells who removed them."`
 	Pinned     bool      `json:"pinned" doc:"It is kept for good."`
 	Bytes      int       `json:"bytes" minimum:"0" doc:"What keeping it takes."`
 }
 
 func viewVersion(v library.PlaylistVersion) Version {
 	return Version{Number: v.Number, Name: v.Name, TrackCount: v.TrackCount, Since: core.Stamp(v.Since),
-		Until: core.Stamp(v.Until), Came: v.Came, Went: v.Went, Moved: v.Moved, Pinned: v.Pinned, Bytes: v.Bytes}
+		Until: core.Stamp(v.Until), Came: v.Came, Went: v.Went, Moved: v.Moved, Lost: v.Lost.Songs, Taken: v.Lost.Taken,
+		Pinned: v.Pinned, Bytes: v.Bytes}
 }
 
 type listVersionsAnswer struct {
@@ -149,8 +152,9 @@ type getVersionRequest struct {
 
 type getVersionAnswer struct {
 	Version
-	Tracks  []ListedTrack `json:"tracks"`
-	Changes struct {
+	Tracks     []ListedTrack `json:"tracks"`
+	LostTracks []LostTrack   `json:"lost_tracks" doc:"Those that were lost when it ended."`
+	Changes    struct {
 		Came  []ListedTrack `json:"came"`
 		Went  []ListedTrack `json:"went"`
 		Moved []ListedTrack `json:"moved" doc:"Those that stayed, in another order; as few as possible."`
@@ -166,7 +170,15 @@ func (h *Handler) versionAPI(c echo.Context, in *getVersionRequest) (out getVers
 	if err != nil {
 		return out, err
 	}
-	out.Version, out.Tracks = viewVersion(v.at), core.ViewAll(v.tracks, viewListed)
+	all, err := h.store.Versions(c.Request().Context(), core.UserOf(c).ID, v.id)
+	if err != nil {
+		return out, err
+	}
+	lost, err := h.lost(c, v, next(all, v.at.Number))
+	if err != nil {
+		return out, err
+	}
+	out.Version, out.Tracks, out.LostTracks = viewVersion(v.at), core.ViewAll(v.tracks, viewListed), lost.view()
 	out.Changes.Came = core.ViewAll(changes.Came, viewListed)
 	out.Changes.Went = core.ViewAll(changes.Went, viewListed)
 	out.Changes.Moved = core.ViewAll(changes.Moved, viewListed)
@@ -259,7 +271,11 @@ func (h *Handler) targets(ctx context.Context, user int64) ([]library.Connection
 }
 
 func (h *Handler) restore(c echo.Context, v found, to library.Connection) error {
-	return h.copies.deliveries.Restore(c.Request().Context(), core.UserOf(c).ID, v.id, v.at.Number, to.ID)
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	if err := h.copies.deliveries.Restore(ctx, user, v.id, v.at.Number, to.ID); err != nil {
+		return err
+	}
+	return h.teller.DecidedLosses(ctx, user, library.ConnectionID(v.list.Connection))
 }
 
 // restorePage asks before a playlist is replaced where it comes from.

@@ -1,8 +1,10 @@
 package playlists
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +31,7 @@ type versionView struct {
 	Head     ui.Heading
 	With     ui.Field // what it is compared with
 	At       string   // address of the form for that
+	Lost     string   // says what was lost; empty for nothing
 	Changes  []changeList
 	Actions  []ui.Action
 	Nowhere  string // says why it can't be restored anywhere
@@ -82,6 +85,10 @@ func historyOf(ctx context.Context, p Playlist, all []library.PlaylistVersion) h
 		item := ui.Item{ID: "version-" + strconv.Itoa(one.Number), At: one.Until, Kind: ui.At,
 			Title: ui.Named{Text: changed(ctx, one.Came, one.Went, one.Moved), URL: pathOfVersion(p.ID, one.Number)},
 			By:    []ui.Named{{Text: words.T(ctx, "playlists.history.before", "Count", one.TrackCount)}}}
+		taken := ""
+		if one.Lost.Taken {
+			taken = words.T(ctx, "playlists.lost.taken", "Count", one.Lost.Songs, "Name", p.From)
+		}
 		renamed := ui.Named{Text: words.T(ctx, "playlists.history.renamed", "Name", one.Name)}
 		switch moved := item.Title.Text != ""; {
 		case one.Name != name && moved:
@@ -89,7 +96,10 @@ func historyOf(ctx context.Context, p Playlist, all []library.PlaylistVersion) h
 		case one.Name != name:
 			item.Title.Text = renamed.Text
 		case !moved:
-			item.Title.Text = words.T(ctx, "playlists.history.details")
+			item.Title.Text = cmp.Or(taken, words.T(ctx, "playlists.history.details"))
+		}
+		if taken != "" && taken != item.Title.Text {
+			item.By = append(item.By, ui.Named{Text: taken})
 		}
 		if one.Pinned {
 			item.Note = words.T(ctx, "playlists.history.kept")
@@ -108,21 +118,29 @@ func historyOf(ctx context.Context, p Playlist, all []library.PlaylistVersion) h
 const fewChanges, mostChanges = 25, 500
 
 func (h *Handler) versionPage(c echo.Context) error {
-	with, _ := strconv.Atoi(c.QueryParam("with")) // without a number, what it is like now
 	v, err := h.version(c)
-	if err != nil {
-		return err
-	}
-	changes, err := h.changes(c, v, with)
-	if err != nil {
-		return err
-	}
-	pager, err := core.PagerOf(c, len(v.tracks), atOnce)
 	if err != nil {
 		return err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	all, err := h.store.Versions(ctx, user, v.id)
+	if err != nil {
+		return err
+	}
+	after := next(all, v.at.Number)
+	with, err := strconv.Atoi(c.QueryParam("with")) // without a number, what it is like now
+	if err != nil && v.at.Lost.Songs > 0 {
+		with = after // what was lost is among the changes
+	}
+	changes, err := h.changes(c, v, with)
+	if err != nil {
+		return err
+	}
+	lost, err := h.lost(c, v, after)
+	if err != nil {
+		return err
+	}
+	pager, err := core.PagerOf(c, len(v.tracks), atOnce)
 	if err != nil {
 		return err
 	}
@@ -143,8 +161,9 @@ func (h *Handler) versionPage(c echo.Context) error {
 		Back:   "/playlists/" + v.list.ID + "/history",
 		BackTo: words.T(ctx, "playlists.history.of", "Name", v.list.Name)}}
 	page.With = withOf(ctx, v, all, with, zone)
-	page.Changes = changesOf(ctx, changes)
-	page.offer(ctx, v, targets, h.copies.label, h.copies.mayWrite)
+	page.Lost = lost.say(ctx, v, words.Day(v.at.Until.In(zone)))
+	page.Changes = changesOf(ctx, v, changes, lost)
+	page.offer(ctx, v, targets, h.copies, lost)
 	for _, one := range restored {
 		card := copyCard{ID: one.Connection,
 			Title: words.T(ctx, "playlists.history.restored", "Name", one.DisplayName)}
@@ -174,44 +193,61 @@ func withOf(ctx context.Context, v found, all []library.PlaylistVersion, with in
 }
 
 // changesOf returns the lists of tracks that differ.
-func changesOf(ctx context.Context, c versions.Changes) (all []changeList) {
+func changesOf(ctx context.Context, v found, c versions.Changes, lost losses) (all []changeList) {
+	var listed []library.Track
+	if lost.listed {
+		listed = lost.tracks
+	}
 	for _, part := range []struct {
 		id     string
+		title  words.Text
 		tracks []library.Track
-	}{{"added", c.Came}, {"removed", c.Went}, {"moved", c.Moved}} {
+	}{
+		{"lost", words.New("playlists.lost.taken", "Count", len(listed), "Name", v.list.From), listed},
+		{"added", words.New("playlists.history.added", "Count", len(c.Came)), c.Came},
+		{"removed", words.New("playlists.history.removed", "Count", len(c.Went)), c.Went},
+		{"moved", words.New("playlists.history.moved", "Count", len(c.Moved)), c.Moved},
+	} {
 		if len(part.tracks) == 0 {
 			continue
 		}
-		l := changeList{ID: "changes-" + part.id, Open: len(part.tracks) <= fewChanges,
-			Title: words.Each("playlists.history.", part.id, "Count", len(part.tracks)).T(ctx)}
+		l := changeList{ID: "changes-" + part.id, Open: len(part.tracks) <= fewChanges, Title: part.title.T(ctx)}
 		for _, t := range part.tracks[:min(len(part.tracks), mostChanges)] {
-			l.Tracks = append(l.Tracks, ui.Item{Title: ui.Named{Text: t.Title}, By: []ui.Named{{Text: t.Artist}}})
+			item := ui.Item{Title: ui.Named{Text: t.Title}, By: []ui.Named{{Text: t.Artist}}}
+			if lost.has(t) {
+				item.Note = words.T(ctx, "playlists.lost.here_mark")
+			}
+			l.Tracks = append(l.Tracks, item)
 		}
 		all = append(all, l)
 	}
 	return all
 }
 
-// offer adds what can be done with a version.
-func (p *versionView) offer(ctx context.Context, v found, targets []library.Connection,
-	label func(library.Connection) string, mayWrite func(library.Connection) bool) {
+// offer adds what can be done with a version, the main action first.
+func (p *versionView) offer(ctx context.Context, v found, targets []library.Connection, copies *copies,
+	lost losses) {
+	main := copies.best(v, targets, lost)
 	pin := ui.Action{Label: words.T(ctx, "playlists.history.pin"), Post: p.At + "/pin",
 		Fields: []ui.Hidden{{Name: "pinned", Value: "yes"}}}
 	if v.at.Pinned {
 		pin.Label, pin.Fields = words.T(ctx, "playlists.history.unpin"), []ui.Hidden{{Name: "pinned", Value: "no"}}
 	}
 	for _, to := range targets {
-		do := ui.Action{Label: words.T(ctx, "playlists.history.copy", "Name", label(to)),
-			Post: p.At + "/restore/" + string(to.ID)}
+		name, at := copies.label(to), p.At+"/restore/"+string(to.ID)
+		do := ui.Action{Label: words.T(ctx, "playlists.history.copy", "Name", name), Post: at, Main: to.ID == main}
 		switch {
-		case !mayWrite(to):
-			do = ui.Action{Label: words.T(ctx, "playlists.consent", "Name", label(to)),
+		case !copies.mayWrite(to):
+			do = ui.Action{Label: words.T(ctx, "playlists.consent", "Name", name),
 				URL: connections.AllowPath(to.ID, providers.WritePlaylists, p.At)}
 		case string(to.ID) == v.list.Connection: // what is there is replaced
-			do = ui.Action{Label: words.T(ctx, "playlists.history.restore", "Name", label(to)),
-				URL: p.At + "/restore/" + string(to.ID), Main: true}
+			do.Label, do.Post, do.URL = words.T(ctx, "playlists.history.restore", "Name", name), "", at
 		}
-		p.Actions = append(p.Actions, do)
+		if do.Main {
+			p.Actions = slices.Insert(p.Actions, 0, do)
+		} else {
+			p.Actions = append(p.Actions, do)
+		}
 	}
 	if len(targets) == 0 {
 		p.Nowhere = words.T(ctx, "playlists.history.nowhere")

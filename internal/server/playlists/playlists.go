@@ -26,6 +26,7 @@ import (
 // Store is what this package reads of playlists and of their copies.
 type Store interface {
 	VersionStore
+	LibraryStore
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistStarts(ctx context.Context, user int64, ids []int64, first int) (map[int64]library.PlaylistStart, error)
@@ -47,12 +48,13 @@ type Handler struct {
 	store  Store
 	rows   *music.Rows
 	copies *copies
+	teller Teller
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, rows *music.Rows, d *delivery.Deliveries, statuses *connections.Statuses,
-	names *deliveries.Namer) *Handler {
-	return &Handler{core: k, store: store, rows: rows, copies: &copies{
+func New(k *core.Core, store Store, rows *music.Rows, d *delivery.Deliveries, teller Teller,
+	statuses *connections.Statuses, names *deliveries.Namer) *Handler {
+	return &Handler{core: k, store: store, rows: rows, teller: teller, copies: &copies{
 		core: k, store: store, deliveries: d, statuses: statuses, names: names,
 	}}
 }

@@ -128,11 +128,16 @@ func (s *Store) SaveIn(ctx context.Context, tx *sql.Tx, user int64, conn library
 	if err != nil {
 		return err
 	}
+	named := goneOf(tracks)
+	lost, err := s.lost(ctx, tx, was, tracks, versions.Gone{Blank: p.Blank - was.blank, Named: named - was.gone})
+	if err != nil {
+		return err
+	}
 	same, at := was.id != 0 && versions.Same(was.tracks, tracks), time.Now()
 	since := was.since
-	if !same || was.name != p.Name {
+	if !same || was.name != p.Name || lost.Songs > 0 {
 		since = db.Millis(at)
-		if err := was.keep(ctx, tx, tracks, at); err != nil {
+		if err := was.keep(ctx, tx, tracks, lost, at); err != nil {
 			return err
 		}
 	}
@@ -141,13 +146,15 @@ func (s *Store) SaveIn(ctx context.Context, tx *sql.Tx, user int64, conn library
 		return err
 	}
 	err = tx.QueryRowContext(ctx, `INSERT INTO playlists
-			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position, since_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9)
+			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position, since_at,
+				blank, gone)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9, $10, $11)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE
 			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
-				shrunk_to = -1, active = 1, position = excluded.position, since_at = excluded.since_at
+				shrunk_to = -1, active = 1, position = excluded.position, since_at = excluded.since_at,
+				blank = excluded.blank, gone = excluded.gone
 			RETURNING id`,
-		id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since).Scan(&id)
+		id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since, p.Blank, named).Scan(&id)
 	if err == nil && !same {
 		err = replaceTracks(ctx, tx, id, tracks)
 	}
@@ -186,7 +193,7 @@ func (s *Store) RenamePlaylist(ctx context.Context, id int64, name string) error
 		at := time.Now()
 		was, err := now(ctx, tx, user, conn, source)
 		if err == nil {
-			err = was.keep(ctx, tx, was.tracks, at)
+			err = was.keep(ctx, tx, was.tracks, library.Loss{}, at)
 		}
 		if err == nil {
 			err = db.ExecTx(ctx, tx, "UPDATE playlists SET name = $1, since_at = $2 WHERE id = $3", name,

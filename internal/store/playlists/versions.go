@@ -27,17 +27,21 @@ func scanTrack(r db.Scanner) (t library.Track, err error) {
 
 // then is a playlist before it changes.
 type then struct {
-	id     int64
-	name   string
-	since  int64
-	tracks []library.Track
+	id           int64
+	user         int64
+	conn         library.ConnectionID
+	source, name string
+	since        int64
+	blank, gone  int
+	tracks       []library.Track
 }
 
 // now returns a playlist as it is stored now; the zero then if there is none.
 func now(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID, source string) (was then, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT id, name, since_at FROM playlists
+	was = then{user: user, conn: conn, source: source}
+	err = tx.QueryRowContext(ctx, `SELECT id, name, since_at, blank, gone FROM playlists
 		WHERE user_id = $1 AND connection = $2 AND source_id = $3`, user, conn, source).
-		Scan(&was.id, &was.name, &was.since)
+		Scan(&was.id, &was.name, &was.since, &was.blank, &was.gone)
 	if errors.Is(err, sql.ErrNoRows) {
 		return then{}, nil
 	}
@@ -49,16 +53,16 @@ func now(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
 }
 
 // keep stores a playlist as a version, because its tracks or its name are others from now on.
-func (was then) keep(ctx context.Context, tx *sql.Tx, tracks []library.Track, at time.Time) error {
+func (was then) keep(ctx context.Context, tx *sql.Tx, tracks []library.Track, lost library.Loss, at time.Time) error {
 	if was.id == 0 {
 		return nil
 	}
 	came, went, moved := versions.Between(was.tracks, tracks).Counts()
 	err := db.ExecTx(ctx, tx, `INSERT INTO playlist_versions
-		(playlist_id, number, name, track_count, since_at, until_at, came, went, moved, back, pinned)
-		SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, 0
+		(playlist_id, number, name, track_count, since_at, until_at, came, went, moved, back, pinned, lost, taken)
+		SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11
 		FROM playlist_versions WHERE playlist_id = $1`, was.id, was.name, len(was.tracks), was.since, db.Millis(at),
-		came, went, moved, versions.Back(was.tracks, tracks))
+		came, went, moved, versions.Back(was.tracks, tracks), lost.Songs, db.Flag(lost.Taken))
 	if err != nil {
 		return err
 	}
@@ -122,12 +126,13 @@ func joinOver(ctx context.Context, tx *sql.Tx, playlist int64, all []version, la
 func (s *Store) Versions(ctx context.Context, user, playlist int64) ([]library.PlaylistVersion, error) {
 	scan := func(r db.Scanner) (v library.PlaylistVersion, err error) {
 		var since, until int64
-		err = r.Scan(&v.Number, &v.Name, &v.TrackCount, &since, &until, &v.Came, &v.Went, &v.Moved, &v.Pinned, &v.Bytes)
+		err = r.Scan(&v.Number, &v.Name, &v.TrackCount, &since, &until, &v.Came, &v.Went, &v.Moved, &v.Lost.Songs,
+			&v.Lost.Taken, &v.Pinned, &v.Bytes)
 		v.Since, v.Until = db.Instant(since), db.Instant(until)
 		return v, err
 	}
 	return db.List(ctx, s.db.Reader, scan, `SELECT v.number, v.name, v.track_count, v.since_at, v.until_at, v.came,
-		v.went, v.moved, v.pinned <> 0, OCTET_LENGTH(v.back) FROM playlist_versions v
+		v.went, v.moved, v.lost, v.taken <> 0, v.pinned <> 0, OCTET_LENGTH(v.back) FROM playlist_versions v
 		JOIN playlists p ON p.id = v.playlist_id WHERE p.user_id = $1 AND p.id = $2 ORDER BY v.number DESC`,
 		user, playlist)
 }

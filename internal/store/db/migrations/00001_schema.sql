@@ -170,6 +170,8 @@ CREATE TABLE playlists (
     active      INTEGER NOT NULL,
     position    INTEGER NOT NULL,
     since_at    BIGINT NOT NULL DEFAULT 0, -- when it was read for the first time as it is now
+    blank       INTEGER NOT NULL DEFAULT 0, -- places whose track the provider doesn't offer any more
+    gone        INTEGER NOT NULL DEFAULT 0, -- tracks in it that the provider doesn't offer any more
     UNIQUE (user_id, connection, source_id)
 );
 
@@ -199,6 +201,8 @@ CREATE TABLE playlist_versions (
     moved       INTEGER NOT NULL,
     back        TEXT NOT NULL, -- see package versions
     pinned      INTEGER NOT NULL,
+    lost        INTEGER NOT NULL DEFAULT 0, -- tracks that the provider may have removed, with that change
+    taken       INTEGER NOT NULL DEFAULT 0, -- 1: it doesn't offer them any more
     PRIMARY KEY (playlist_id, number)
 );
 
