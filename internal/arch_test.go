@@ -259,7 +259,9 @@ var arrows = map[string][]string{
 	},
 	"internal/store/reports": {"internal/notify", "internal/store/db", "internal/store/notices"},
 	"internal/store/rows":    {"internal/tables"},
-	"internal/store/songs":   {"internal/library", "internal/store/connections", "internal/store/db"},
+	"internal/store/songs": {
+		"internal/library", "internal/music", "internal/store/connections", "internal/store/db",
+	},
 	"internal/store/rules": {
 		"internal/library", "internal/music", "internal/store/catalogue", "internal/store/corrections",
 		"internal/store/db", "internal/store/enrichment", "internal/store/statistics",
@@ -428,7 +430,7 @@ var arrows = map[string][]string{
 		"internal/removal", "internal/server/core",
 	},
 	"internal/server/playlists": { // it says which songs were heard in the person's own library
-		"internal/delivery", "internal/export", "internal/library", "internal/listening", "internal/match",
+		"internal/delivery", "internal/export", "internal/library", "internal/match",
 		"internal/providers", "internal/server/connections", "internal/server/core", "internal/server/deliveries",
 		"internal/server/music", "internal/versions",
 	},

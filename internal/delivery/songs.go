@@ -80,7 +80,7 @@ func newSongFinder(ctx context.Context, s songStore, there providers.SongFinder,
 		fresh: map[string]match.Result{}}
 	keys, songs := make([]string, len(tracks)), make([]string, 0, 2*len(tracks))
 	for i, t := range tracks {
-		keys[i], songs = TrackKey(t), append(songs, match.Key(t), lengthKey(t))
+		keys[i], songs = trackKey(t), append(songs, match.Key(t), lengthKey(t))
 	}
 	if f.known, err = s.Matches(ctx, f.user, f.conn, keys); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (f *songFinder) keep(ctx context.Context) error {
 
 // find looks for a track, unless that was done lately. With strictly, it does not take one that is only similar.
 func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (songFound, error) {
-	key := TrackKey(t)
+	key := trackKey(t)
 	q := f.question(t)
 	if m, ok := f.known[key]; ok && (m.How != match.ByScore || !strictly) && !q.overrules(m) {
 		return songFound{m, q}, nil
@@ -136,7 +136,7 @@ func (f *songFinder) find(ctx context.Context, t library.Track, strictly bool) (
 // a listen yet.
 func (f *songFinder) sure(ctx context.Context, t library.Track) (library.Track, error) {
 	q := f.question(t)
-	m, ok := f.known[TrackKey(t)]
+	m, ok := f.known[trackKey(t)]
 	if !ok || q.overrules(m) {
 		candidates, err := f.candidates(ctx, t)
 		if err != nil {
@@ -232,8 +232,8 @@ func (q Question) about(t library.Track) bool {
 // mostCandidates is how many tracks a destination may offer for one of ours; see [providers.SongFinder].
 const mostCandidates = 30
 
-// TrackKey returns the key of a track for matches, so that the same track is looked for once.
-func TrackKey(t library.Track) string {
+// trackKey returns the key of a track for matches, so that the same track is looked for once.
+func trackKey(t library.Track) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.Title, t.Artist, t.Album, t.ISRC,
 		t.RecordingMBID, t.Duration.Milliseconds()))
 	return hex.EncodeToString(sum[:16])

@@ -1,11 +1,6 @@
 package listening
 
-import (
-	"slices"
-	"time"
-
-	"reprise/internal/library"
-)
+import "time"
 
 // heard is what is counted of one spelling. What that makes of its artists, its album and its track is added up in the
 // end, so that a listen touches little memory.
@@ -117,21 +112,4 @@ func (n *Totals) distinct(k kind, isNew bool) {
 	if isNew {
 		*fresh[k]++
 	}
-}
-
-// HeardAt returns the tracks that certain connections have reported, by their ids.
-func HeardAt(all []*Columns, music *Music, at func(library.ConnectionID) bool) map[uint32]bool {
-	heard := map[uint32]bool{}
-	for _, c := range all {
-		there := make([]bool, len(c.Sets))
-		for i, set := range c.Sets {
-			there[i] = slices.ContainsFunc(set, func(from uint16) bool { return at(c.From[from].Connection) })
-		}
-		for i, spelling := range c.Spelling {
-			if there[c.Sources[i]] {
-				heard[music.of(spelling).track] = true
-			}
-		}
-	}
-	return heard
 }

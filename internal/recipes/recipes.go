@@ -74,7 +74,7 @@ type Recipe struct {
 	Season   string               // with Top and a Year; empty for all of it
 	Songs    int                  // at most
 	Minutes  int                  // at most; 0 for any
-	Library  library.ConnectionID // only songs that were heard there; empty for all
+	Library  library.ConnectionID // only songs that it has, or that were heard there; empty for all
 	Disliked bool                 // without what anybody dislikes who shares their listening, or the person
 	Every    string               // one of Periods
 	Renewed  time.Time            // when it was renewed last
@@ -110,10 +110,11 @@ func (r Recipe) Same(other Recipe) bool {
 	return r == other
 }
 
-// Opinions are what people think of tracks, by their ids.
-type Opinions struct {
+// Facts are what is known of tracks, by their ids.
+type Facts struct {
 	Loved    map[uint32]bool // by the person
 	Disliked map[uint32]bool // by anybody whose opinion counts
+	Own      map[uint32]bool // the recipe's library has them
 }
 
 // Song is a song that a recipe has chosen, with what for.
@@ -174,7 +175,7 @@ type tally struct {
 
 // Choose returns the songs that a recipe wants, the best first. The columns are those of the person, in order of time;
 // days begin in the zone of now.
-func (r Recipe) Choose(all []*listening.Columns, m *listening.Music, o Opinions, now time.Time) []Song {
+func (r Recipe) Choose(all []*listening.Columns, m *listening.Music, f Facts, now time.Time) []Song {
 	t := &tally{r: r, music: m, windows: r.windows(now), of: map[uint32]int32{}, heard: map[uint32]int64{},
 		back: map[uint32]int64{}}
 	for _, c := range all {
@@ -182,7 +183,7 @@ func (r Recipe) Choose(all []*listening.Columns, m *listening.Music, o Opinions,
 	}
 	var chosen []Song
 	for _, s := range t.songs {
-		if t.wants(&s, o, now) {
+		if t.wants(&s, f, now) {
 			chosen = append(chosen, s)
 		}
 	}
@@ -252,14 +253,14 @@ func (t *tally) library(c *listening.Columns) []bool {
 }
 
 // wants reports whether a recipe wants a song.
-func (t *tally) wants(s *Song, o Opinions, now time.Time) bool {
+func (t *tally) wants(s *Song, f Facts, now time.Time) bool {
 	r := t.r
-	if r.Library != "" && !s.here || r.Disliked && o.Disliked[s.track] {
+	if r.Library != "" && !s.here && !f.Own[s.track] || r.Disliked && f.Disliked[s.track] {
 		return false
 	}
 	switch r.Kind {
 	case Forgotten:
-		return s.Last.Before(now.AddDate(0, -r.Months, 0)) && (o.Loved[s.track] || !r.Loved && s.Plays >= often)
+		return s.Last.Before(now.AddDate(0, -r.Months, 0)) && (f.Loved[s.track] || !r.Loved && s.Plays >= often)
 	case Discovered:
 		return s.Within == s.Plays
 	case Returned:

@@ -43,7 +43,7 @@ func (h *history) hear(song uint32, plays int, year, month, day int) *history {
 }
 
 // chosen returns the songs that a recipe chooses.
-func (h *history) chosen(r Recipe, o Opinions) (songs []uint32) {
+func (h *history) chosen(r Recipe, o Facts) (songs []uint32) {
 	r.Songs = max(r.Songs, 1)
 	for _, s := range r.Choose([]*listening.Columns{h.Columns()}, h.music, o, now) {
 		songs = append(songs, s.Spelling)
@@ -62,7 +62,7 @@ func TestEachRecipeChoosesWhatItsSentenceSays(t *testing.T) {
 		hear(42, 1, 2026, 11, 2).
 		hear(6, 4, 2026, 11, 10). // new
 		hear(4, 1, 2026, 11, 12)
-	loved := Opinions{Loved: map[uint32]bool{2: true, 4: true}, Disliked: map[uint32]bool{1: true}}
+	loved := Facts{Loved: map[uint32]bool{2: true, 4: true}, Disliked: map[uint32]bool{1: true}}
 	some := Recipe{Songs: 50}
 	with := func(change func(*Recipe)) Recipe {
 		r := some
@@ -78,6 +78,11 @@ func TestEachRecipeChoosesWhatItsSentenceSays(t *testing.T) {
 	require.Equal(t, []uint32{2}, h.chosen(with(func(r *Recipe) {
 		r.Kind, r.Months, r.Library = Forgotten, 6, "navidrome"
 	}), loved), "only what was heard there")
+	owned := loved
+	owned.Own = map[uint32]bool{1: true}
+	require.Equal(t, []uint32{1, 2}, h.chosen(with(func(r *Recipe) {
+		r.Kind, r.Months, r.Library = Forgotten, 6, "navidrome"
+	}), owned), "or what the library has, wherever it was heard")
 	require.Equal(t, []uint32{6, 4, 42}, h.chosen(with(func(r *Recipe) { r.Kind = Top }), loved))
 	require.Equal(t, []uint32{1, 2}, h.chosen(with(func(r *Recipe) { r.Kind, r.Year = Top, 2018 }), loved))
 	require.Equal(t, []uint32{2, 3}, h.chosen(with(func(r *Recipe) {
@@ -96,7 +101,7 @@ func TestDaysOfTheYearAreNearOverNewYear(t *testing.T) {
 	r := Recipe{Kind: Anniversary, Songs: 5}
 	on := func(year int, month time.Month, day int) []Song {
 		at := time.Date(year, month, day, 12, 0, 0, 0, berlin)
-		return r.Choose([]*listening.Columns{h.Columns()}, h.music, Opinions{}, at)
+		return r.Choose([]*listening.Columns{h.Columns()}, h.music, Facts{}, at)
 	}
 	songs := on(2026, time.January, 1)
 	require.Len(t, songs, 2)
@@ -107,10 +112,10 @@ func TestDaysOfTheYearAreNearOverNewYear(t *testing.T) {
 func TestEverySongSaysWhyItIsThere(t *testing.T) {
 	h := newHistory().hear(4, 2, 2020, 11, 22).hear(4, 1, 2024, 11, 18)
 	r := Recipe{Kind: Anniversary, Songs: 1}
-	s := r.Choose([]*listening.Columns{h.Columns()}, h.music, Opinions{}, now)[0]
+	s := r.Choose([]*listening.Columns{h.Columns()}, h.music, Facts{}, now)[0]
 	require.Equal(t, "Heard on these days in 2020, 2024", r.Why(s, berlin).String())
 	r = Recipe{Kind: Forgotten, Months: 6, Songs: 1}
-	s = r.Choose([]*listening.Columns{h.Columns()}, h.music, Opinions{Loved: map[uint32]bool{4: true}}, now)[0]
+	s = r.Choose([]*listening.Columns{h.Columns()}, h.music, Facts{Loved: map[uint32]bool{4: true}}, now)[0]
 	require.Equal(t, "3 plays, last on 18 November 2024", r.Why(s, berlin).String())
 }
 

@@ -28,6 +28,8 @@ type Store interface {
 	// Opinions returns spellings of the songs that a person loves, and of those that they dislike or anybody else who
 	// shares their listening.
 	Opinions(ctx context.Context, user int64) (loved, disliked []uint32, err error)
+	// OwnTracks returns the ids of the tracks that a library of a person has.
+	OwnTracks(ctx context.Context, user int64, conn library.ConnectionID) (map[uint32]bool, error)
 	// TracksSpelt returns the tracks of spellings.
 	TracksSpelt(ctx context.Context, ids []int64) (map[int64]library.Track, error)
 	// ZoneOf returns the time zone in which a person's days begin, the server's if they have chosen none.
@@ -87,7 +89,13 @@ func (m *Maker) Choose(ctx context.Context, r Recipe) ([]Chosen, error) {
 		}
 		return of
 	}
-	songs := r.Choose(all, music, Opinions{Loved: tracks(loved), Disliked: tracks(disliked)}, time.Now().In(zone))
+	facts := Facts{Loved: tracks(loved), Disliked: tracks(disliked)}
+	if r.Library != "" {
+		if facts.Own, err = m.store.OwnTracks(ctx, r.User, r.Library); err != nil {
+			return nil, err
+		}
+	}
+	songs := r.Choose(all, music, facts, time.Now().In(zone))
 	ids := make([]int64, len(songs))
 	for i, s := range songs {
 		ids[i] = int64(s.Spelling)

@@ -20,8 +20,8 @@ import (
 type Store interface {
 	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
 	Meanings(context.Context) (*listening.Music, error)
-	// OwnTracks returns the ids of the tracks that a library of a person has.
-	OwnTracks(ctx context.Context, user int64) (map[uint32]bool, error)
+	// OwnTracks returns the ids of the tracks that a library of a person has; any of them without a connection.
+	OwnTracks(ctx context.Context, user int64, conn library.ConnectionID) (map[uint32]bool, error)
 	// Libraries returns how many songs each library of a person has.
 	Libraries(ctx context.Context, user int64) (map[library.ConnectionID]int, error)
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
@@ -117,7 +117,7 @@ func (h *Handler) count(ctx context.Context, c echo.Context, most int) (n counte
 	if err != nil {
 		return n, err
 	}
-	own, err := h.store.OwnTracks(ctx, user)
+	own, err := h.store.OwnTracks(ctx, user, "")
 	if err != nil {
 		return n, err
 	}

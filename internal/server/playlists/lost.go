@@ -2,24 +2,19 @@ package playlists
 
 import (
 	"context"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/delivery"
 	"reprise/internal/library"
-	"reprise/internal/listening"
-	"reprise/internal/match"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 )
 
-// LibraryStore says which songs are in a person's library.
+// LibraryStore says which songs are in a person's own libraries.
 type LibraryStore interface {
-	Matches(ctx context.Context, user int64, conn library.ConnectionID, tracks []string) (map[string]match.Result,
-		error)
-	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
-	Meanings(context.Context) (*listening.Music, error)
+	// Libraries returns how many songs each of them has, and OwnSongs which of these tracks one has.
+	Libraries(ctx context.Context, user int64) (map[library.ConnectionID]int, error)
+	OwnSongs(ctx context.Context, user int64, tracks []library.Track) ([]bool, error)
 }
 
 // Teller closes the notifications about what playlists have lost; see sync.Connections.
@@ -30,7 +25,7 @@ type Teller interface {
 // LostTrack is a track that a playlist has lost.
 type LostTrack struct {
 	ListedTrack
-	InLibrary bool `json:"in_library" doc:"It is in your own library, such as Navidrome: a copy has found it there, or you heard it there."`
+	InLibrary bool `json:"in_library" doc:"It is in your own library, such as Navidrome."`
 }
 
 // losses are what a playlist has lost with the change that ended a version.
@@ -113,61 +108,15 @@ func (h *Handler) vanished(ctx context.Context, v found) (all []library.Track, e
 	return all, err
 }
 
-// inLibrary reports which tracks are in a person's own library, and whether they have one: those that a copy has found
-// there, and those that were heard there unless a copy has looked for them since and not found them. It makes no calls,
-// so there may be more.
+// inLibrary reports which tracks are in a person's own library, and whether one has been read.
 func (h *Handler) inLibrary(ctx context.Context, user int64, tracks []library.Track) (here []bool, known bool,
 	err error) {
-	here = make([]bool, len(tracks))
-	all, err := h.store.UserConnections(ctx, user)
-	all = slices.DeleteFunc(all, func(c library.Connection) bool {
-		p := h.core.Registry.Get(c.Provider())
-		return p == nil || !p.Takes.Library
-	})
-	if err != nil || len(all) == 0 {
-		return here, false, err
-	}
-	heard, err := h.heardAt(ctx, user, all, tracks)
+	all, err := h.store.Libraries(ctx, user)
 	if err != nil {
-		return here, true, err
+		return nil, false, err
 	}
-	keys := core.ViewAll(tracks, delivery.TrackKey)
-	for _, c := range all {
-		found, err := h.store.Matches(ctx, user, c.ID, keys)
-		if err != nil {
-			return here, true, err
-		}
-		for i, key := range keys {
-			m, looked := found[key]
-			here[i] = here[i] || m.How != match.ByNothing || !looked && heard[i]
-		}
-	}
-	return here, true, nil
-}
-
-// heardAt reports which tracks a person has heard at some connections.
-func (h *Handler) heardAt(ctx context.Context, user int64, at []library.Connection, tracks []library.Track) ([]bool,
-	error) {
-	heard := make([]bool, len(tracks))
-	links, err := h.rows.Links(ctx, tracks...)
-	if err != nil {
-		return heard, err
-	}
-	columns, err := h.store.Columns(ctx, user)
-	if err != nil {
-		return heard, err
-	}
-	meanings, err := h.store.Meanings(ctx)
-	if err != nil {
-		return heard, err
-	}
-	known := listening.HeardAt(columns, meanings, func(from library.ConnectionID) bool {
-		return slices.ContainsFunc(at, func(c library.Connection) bool { return c.ID == from })
-	})
-	for i, l := range links {
-		heard[i] = l.Track != 0 && known[uint32(l.Track)]
-	}
-	return heard, nil
+	here, err = h.store.OwnSongs(ctx, user, tracks)
+	return here, len(all) > 0, err
 }
 
 // say returns what people read of the losses of a version; empty if there are none.

@@ -98,7 +98,7 @@ type RecipeFields struct {
 	Season   string `json:"season" required:"false" enum:",winter,spring,summer,autumn" doc:"With 'year'. Winter is of the year in which it ends."`
 	Songs    int    `json:"songs" minimum:"1" maximum:"500" doc:"At most."`
 	Minutes  int    `json:"minutes" required:"false" minimum:"0" maximum:"1440" doc:"At most; 0 for any."`
-	Library  string `json:"library" required:"false" doc:"The id of a connection: only songs that you heard there. Empty for all."`
+	Library  string `json:"library" required:"false" doc:"The id of a connection: only songs that its library has, or that you heard there. Empty for all."`
 	Disliked bool   `json:"without_disliked" required:"false" doc:"Without what you dislike, or anybody else here who shares their listening."`
 	Every    string `json:"every" enum:"day,week,month" doc:"How often it is renewed, between four and five in the morning."`
 }

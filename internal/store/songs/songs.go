@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"reprise/internal/library"
+	"reprise/internal/music"
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
 )
@@ -18,7 +19,7 @@ type Store struct{ db *db.DB }
 // New returns the part of a database.
 func New(d *db.DB) *Store { return &Store{db: d} }
 
-// atOnce is how many songs a statement removes.
+// atOnce is how many songs a statement names.
 const atOnce = 300
 
 // SaveSongs stores the songs of a library by their match keys (see music.MatchKey), and returns how many have come or
@@ -71,17 +72,47 @@ func (s *Store) Libraries(ctx context.Context, user int64) (map[library.Connecti
 	return all, err
 }
 
-// OwnTracks returns the ids of the tracks that a library of a person has, of those that anybody has heard.
-func (s *Store) OwnTracks(ctx context.Context, user int64) (map[uint32]bool, error) {
+// OwnTracks returns the ids of the tracks that a library of a person has, of those that anybody has heard. Without a
+// connection, all libraries of the person count.
+func (s *Store) OwnTracks(ctx context.Context, user int64, conn library.ConnectionID) (map[uint32]bool, error) {
 	own := map[uint32]bool{}
 	const of = "SELECT %s FROM library_songs s JOIN %s ON t.match_key = s.match_key AND t.kind = $2 " +
-		"WHERE s.user_id = $1"
+		"WHERE s.user_id = $1 AND $3 IN ('', s.connection)"
 	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
 		var id uint32
 		err = r.Scan(&id)
 		own[id] = true
 		return none, err
 	}, fmt.Sprintf(of, "t.id", "entities t")+" UNION ALL "+fmt.Sprintf(of, "t.entity_id", "joined_keys t"), user,
-		library.KindTrack)
+		library.KindTrack, conn)
 	return own, err
+}
+
+// OwnSongs reports which tracks a library of a person has.
+func (s *Store) OwnSongs(ctx context.Context, user int64, tracks []library.Track) ([]bool, error) {
+	own := make([]bool, len(tracks))
+	places := make(map[int64][]int, len(tracks))
+	var keys []any
+	for i, t := range tracks {
+		key := music.MatchKey(t.Title, music.Indexed(t.Artist))
+		if places[key] == nil {
+			keys = append(keys, key)
+		}
+		places[key] = append(places[key], i)
+	}
+	for some := range slices.Chunk(keys, atOnce) {
+		_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
+			var key int64
+			err = r.Scan(&key)
+			for _, i := range places[key] {
+				own[i] = true
+			}
+			return none, err
+		}, "SELECT match_key FROM library_songs WHERE user_id = $1 AND match_key IN "+db.Numbered(2, len(some)),
+			append([]any{user}, some...)...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return own, nil
 }
