@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/observe"
+	"reprise/internal/playrules"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/server"
@@ -86,7 +88,7 @@ func (v *town) person(u accounts.User, n int) {
 		require.NoError(t, db.Note(ctx, activity.Entry{User: u.ID, Action: activity.Synced, Connection: "navidrome"}))
 	}
 	require.NoError(t, db.Note(ctx, activity.Entry{Action: activity.Joined, Subject: u.Name}))
-	if n%5 == 0 {
+	if n%5 == 0 || u.ID == v.member {
 		require.NoError(t, db.ShareListening(ctx, u.ID, true))
 	}
 	if n%10 == 1 {
@@ -231,7 +233,66 @@ func (v *town) pages(b *testing.B) (paths []string) {
 			paths = append(paths, fill.Replace(path))
 		}
 	}
+	return append(paths, v.common(b)...)
+}
+
+// common returns the addresses of what somebody has in common with the administrator and with the member; a person has
+// none with themselves.
+func (v *town) common(b *testing.B) (paths []string) {
+	people, err := v.app.store.Sharers(b.Context())
+	require.NoError(b, err)
+	for _, u := range people {
+		if u.ID == v.user || u.ID == v.member {
+			query := "?span=all&person=" + url.QueryEscape(u.Name)
+			paths = append(paths, "/listening/common"+query, "/api/v1/stats/common"+query)
+		}
+	}
 	return paths
+}
+
+// BenchmarkInCommon opens what two people have in common who have 500,000 listens each, from ten years, to the same
+// 30,000 tracks. Some of the other one's are withheld. Each should take less than 50 ms of the processor for each of
+// the two.
+func BenchmarkInCommon(b *testing.B) {
+	v := &town{living: &living{t: b}}
+	v.wire(nowhere{})
+	connect(b, v.app, 1, "navidrome")
+	people, err := v.app.store.Users(b.Context())
+	require.NoError(b, err)
+	v.member = people[1].ID
+	_, err = v.app.store.SavePlayRule(b.Context(), playrules.Rule{User: v.member, Name: "Guilty",
+		Kind: playrules.Withhold, Artist: "/^Artist 7$/"})
+	require.NoError(b, err)
+	require.NoError(b, v.app.store.ShareListening(b.Context(), v.member, true))
+	for who, u := range people {
+		v.tenYears(u.ID, 7919+who)
+	}
+	require.NoError(b, v.app.store.BuildColumns(b.Context()))
+	web, paths := v.serve(v.user), v.common(b)
+	for b.Loop() {
+		for i, one := range openAll(b, web, paths) {
+			b.ReportMetric(float64(one.took.Microseconds())/1000, []string{"page", "call"}[i]+"-cpu-ms")
+		}
+	}
+}
+
+// tenYears stores 500,000 listens of a person; step decides in which order the tracks come.
+func (v *town) tenYears(user int64, step int) {
+	const listens, tracks, apart = 500_000, 30_000, 10 * 365 * 24 * time.Hour / 500_000
+	page := make([]library.Listen, 1000)
+	for from := range listens / len(page) {
+		for i := range page {
+			n := listens - 1 - from*len(page) - i // the oldest first
+			t := n * step % tracks
+			at := time.Now().Add(-time.Duration(n) * apart).Truncate(time.Second)
+			page[i] = library.Listen{SourceID: fmt.Sprint(at.Unix(), "-", t), PlayedAt: at,
+				Track: library.Track{Title: fmt.Sprint("The Title of Track ", t), Duration: 200 * time.Second,
+					Artist: fmt.Sprint("Artist ", t%2000), Album: fmt.Sprint("The Album ", t%4000)}}
+		}
+		_, err := v.app.store.SaveListens(v.t.Context(), library.Intake{User: user, Connection: "navidrome",
+			Listens: page})
+		require.NoError(v.t, err)
+	}
 }
 
 // lastMonday returns the date of the Monday of the last full week.

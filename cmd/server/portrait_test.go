@@ -93,7 +93,7 @@ func sit(t *testing.T) *portrait {
 		p.walk(t, pages, false, "/login", "/offline", "/reset", "/invitation")
 		pages.DemoUser = alice
 		p.walk(t, pages, true, "/", "/demo/components", "/welcome", "/welcome/contact", "/welcome/services",
-			"/welcome/done")
+			"/welcome/done", "/listening/common?person=Bob")
 		p.copyPlaylists(t, l, pages)
 		for service, mode := range map[string]demo.Mode{demo.Spotify: demo.Revoked, demo.Navidrome: demo.Unavailable} {
 			require.NoError(t, world.Switch(service, mode))

@@ -59,3 +59,13 @@ func BenchmarkCountOwn(b *testing.B) {
 		CountOwn(all, music, has, time.UTC)
 	}
 }
+
+// BenchmarkCompare compares two people with 500,000 listens each.
+func BenchmarkCompare(b *testing.B) {
+	yours, music := years(500_000)
+	theirs, _ := years(500_000)
+	now := time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC)
+	for b.Loop() {
+		Compare(yours, theirs, music, Question{Span: Span{Name: All}, Now: now})
+	}
+}

@@ -41,6 +41,13 @@ func NewSpan(name string, at time.Time) (Span, error) {
 	return Span{}, fmt.Errorf("no such span: %q", name)
 }
 
+// Recent returns the whole days up to the end of the day of a time, as many years and days back.
+func Recent(now time.Time, years, days int) Span {
+	y, m, d := now.Date()
+	to := time.Date(y, m, d+1, 0, 0, 0, 0, now.Location())
+	return Span{From: to.AddDate(-years, 0, -days), To: to}
+}
+
 // Before returns the span of the same length before s; false for all time.
 func (s Span) Before() (Span, bool) {
 	switch s.Name {

@@ -15,6 +15,7 @@ var leaderless = map[string]map[string]bool{
 		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id
 		/connections/:id/runs /corrections /corrections/suspicious /deliveries
 		/export /help /help/:page /imports /invitation /invitation/:code /list/:file /listening /listening/library
+		/listening/common
 		/listening/years
 		/listening/years/:year /listening/weeks /listening/weeks/:week /listens /listens/:id /listens/delete
 		/listens/new /login /loved /loved/at/:id
@@ -49,7 +50,8 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/playlists/:id/address /api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number
 		/api/v1/profile /api/v1/recipes
 		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions
-		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/library /api/v1/stats/library.csv
+		/api/v1/stats/common /api/v1/stats/days /api/v1/stats/hours /api/v1/stats/library
+		/api/v1/stats/library.csv
 		/api/v1/stats/people /api/v1/stats/summary
 		/api/v1/stats/top/:kind /api/v1/stats/weeks/:week /api/v1/stats/years /api/v1/stats/years/:year
 		/api/v1/tokens /api/v1/tracks/:id

@@ -85,11 +85,14 @@ func (p Program) AddAlice(ctx context.Context) (accounts.User, error) {
 	return alice, nil
 }
 
-// addBob creates the demo's second account and connects its services.
+// addBob creates the demo's second account, which lets Alice see its numbers, and connects its services.
 func (p Program) addBob(ctx context.Context) error {
 	bob, err := p.Accounts.Create(ctx, "Bob", p.World.Navidrome.Password(demo.Bob), accounts.Member, false)
 	if err != nil {
 		return fmt.Errorf("create the demo's Bob: %w", err)
+	}
+	if err := p.Accounts.ShareListening(ctx, bob.ID, true); err != nil {
+		return fmt.Errorf("share the listening of the demo's Bob: %w", err)
 	}
 	ctx = activity.WithActor(ctx, activity.Actor{ID: bob.ID, Name: bob.Name})
 	return p.connect(ctx, bob.ID, map[string]library.Credentials{

@@ -10,6 +10,7 @@ import (
 var helps = []struct{ below, document string }{
 	{"/connect", "first-steps#2-your-services"},
 	{"/connections", "services"},
+	{"/listening/common", "services#what-two-people-have-in-common"},
 	{"/imports", "services#importing-a-file"},
 	{"/export", "services#exporting"},
 	{"/players", "players"},

@@ -3,6 +3,7 @@
 package listening
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -25,6 +26,8 @@ import (
 // Store is what this package reads.
 type Store interface {
 	Columns(ctx context.Context, user int64) ([]*listening.Columns, error)
+	// SentColumns leaves out what rules keep from being sent anywhere.
+	SentColumns(ctx context.Context, user int64, from, to time.Time) ([]*listening.Columns, error)
 	Meanings(context.Context) (*listening.Music, error)
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 	TagsOf(ctx context.Context, ids []uint32) (map[uint32][]string, error)
@@ -48,7 +51,10 @@ type Handler struct {
 func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler{k, store, rows} }
 
 // Pages adds the routes of the pages.
-func (h *Handler) Pages(g *echo.Group) { g.GET("/listening", h.page) }
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET("/listening", h.page)
+	g.GET("/listening/common", h.commonPage)
+}
 
 // API adds the routes of the API.
 func (h *Handler) API(a *core.API) {
@@ -80,6 +86,13 @@ func (h *Handler) API(a *core.API) {
 		Summary: "The people who let everybody with an account see their numbers, without yourself",
 		Answer:  "The people, by name; `person` takes the name in the calls for statistics.",
 	})
+	core.Get(a, "/stats/common", h.commonAPI, core.Call{
+		ID:      "statsCommon",
+		Summary: "What you and somebody else who shares their listening have in common in a span",
+		Description: "Days and months are those in your time zone. Listens of the other person that their rules keep " +
+			"from being sent anywhere are left out.",
+		Answer: "What both heard.",
+	})
 	core.Get(a, "/export/stats/{file}", h.tableAPI, core.Call{
 		ID:          "exportStats",
 		Summary:     "A list or a chart of statistics as a table for spreadsheets, whole",
@@ -106,14 +119,7 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 	if a.owner, a.other, err = h.owner(c); err != nil {
 		return a, err
 	}
-	now := time.Now().In(zone(c, a.owner))
-	a.Now, a.at = now, now
-	if text := c.QueryParam("at"); text != "" {
-		if a.at, err = time.ParseInLocation(time.DateOnly, text, now.Location()); err != nil || outside(a.at) {
-			return a, music.Refuse(words.New("problem.stats.at"))
-		}
-	}
-	if err := a.span(c); err != nil {
+	if err := a.span(c, zone(c, a.owner), listening.Month); err != nil {
 		return a, err
 	}
 	for name, id := range map[string]*uint32{"artist": &a.Filter.Artist, "album": &a.Filter.Album,
@@ -155,20 +161,23 @@ func (h *Handler) ask(c echo.Context) (a asked, err error) {
 // outside reports whether a date is none that anybody can have heard something on; others only cost time.
 func outside(at time.Time) bool { return at.Year() < 1900 || at.Year() > 2200 }
 
-// span reads the span that a request asks for: a month unless it says otherwise.
-func (a *asked) span(c echo.Context) (err error) {
+// span reads the span that a request asks for, whose days are those of a zone. It is the usual one unless the request
+// names another.
+func (a *asked) span(c echo.Context, zone *time.Location, usual string) (err error) {
+	a.Now = time.Now().In(zone)
+	a.at = a.Now
+	if text := c.QueryParam("at"); text != "" {
+		if a.at, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil || outside(a.at) {
+			return music.Refuse(words.New("problem.stats.at"))
+		}
+	}
 	from, to := c.QueryParam("from"), c.QueryParam("to")
 	if from == "" && to == "" {
-		name := c.QueryParam("span")
-		if name == "" {
-			name = listening.Month
-		}
-		if a.Span, err = listening.NewSpan(name, a.at); err != nil {
+		if a.Span, err = listening.NewSpan(cmp.Or(c.QueryParam("span"), usual), a.at); err != nil {
 			return music.Refuse(words.New("problem.stats.span"))
 		}
 		return nil
 	}
-	zone := a.Now.Location()
 	first, err := time.ParseInLocation(time.DateOnly, from, zone)
 	if err != nil {
 		return music.Refuse(words.New("problem.stats.from"))
@@ -196,7 +205,10 @@ func (h *Handler) count(ctx context.Context, user int64, q listening.Question) (
 
 // query returns the address of the page with one parameter changed; empty removes it. What is about the span goes with
 // it.
-func (a *asked) query(name, value string) string {
+func (a *asked) query(name, value string) string { return "/listening?" + a.parameters(name, value) }
+
+// parameters returns the query of an address with one parameter changed.
+func (a *asked) parameters(name, value string) string {
 	q := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
@@ -230,7 +242,7 @@ func (a *asked) query(name, value string) string {
 	}
 	q.Del(name)
 	set(name, value)
-	return "/listening?" + q.Encode()
+	return q.Encode()
 }
 
 // spanned returns the address of the page for another span.

@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/library"
+	"reprise/internal/listening"
 	"reprise/internal/server/core"
 	"reprise/internal/words"
 	"reprise/web/ui"
@@ -45,6 +46,7 @@ func zone(c echo.Context, owner accounts.User) *time.Location {
 // sharing is what a page of numbers says about who else may see it.
 type sharing struct {
 	Own     string     // the address of the reader's own page; empty on it
+	Common  string     // the address of what the reader has in common with whose page it is; empty on their own
 	Also    []ui.Named // others whose pages the reader may see
 	Address string     // of this page for others; empty unless they may see it
 	Offer   bool       // others have accounts and cannot see it
@@ -64,7 +66,7 @@ func (h *Handler) sharing(c echo.Context, a *asked) (s sharing, err error) {
 	}
 	switch {
 	case a.other:
-		s.Own = a.bare("")
+		s.Own, s.Common = a.bare(""), a.common(listening.Span{Name: listening.All})
 	case me.SharesListening:
 		s.Address = h.core.BaseURL() + a.query("person", me.Name)
 	default:

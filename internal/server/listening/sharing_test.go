@@ -73,16 +73,17 @@ func TestListeningIsSharedInTheHousehold(t *testing.T) {
 			h.As(ben)
 			require.NotContains(t, mainOf(h, "/listening"), "Ann")
 			require.Empty(t, h.Call(http.MethodGet, "/stats/people", "", http.StatusOK)["people"])
-			for _, query := range []string{"", "&span=all", "&artist=x"} {
-				one := h.Do(http.MethodGet, "/listening?person=Ann"+query, "", "")
-				none := h.Do(http.MethodGet, "/listening?person=Zoe"+query, "", "")
+			for _, path := range []string{"/listening?person=%s", "/listening?person=%s&span=all",
+				"/listening?person=%s&artist=x", "/listening/common?person=%s", "/listening/common?person=%s&at=x"} {
+				one := h.Do(http.MethodGet, fmt.Sprintf(path, "Ann"), "", "")
+				none := h.Do(http.MethodGet, fmt.Sprintf(path, "Zoe"), "", "")
 				require.Equal(t, http.StatusNotFound, one.Code)
 				same := strings.NewReplacer("Zoe", "Ann")
 				require.Equal(t, servertest.Text(none), servertest.Text(one),
 					"nor whether there is somebody of that name")
 				require.Equal(t, same.Replace(none.Body.String()), one.Body.String())
 			}
-			for _, call := range []string{"summary", "top/artists", "days", "hours"} {
+			for _, call := range []string{"summary", "top/artists", "days", "hours", "common"} {
 				h.Call(http.MethodGet, "/stats/"+call+"?person=Ann", "", http.StatusNotFound)
 			}
 		}
@@ -155,7 +156,7 @@ func plain(part string) string {
 }
 
 // leadsNowherePrivate follows the addresses of somebody's shared page, one of each kind: all lead to that page with
-// other filters, to the reader's own, or to a picture.
+// other filters, to the reader's own, to what both have in common, or to a picture.
 func leadsNowherePrivate(h *servertest.Household, start string) {
 	h.T.Helper()
 	seen := map[string]bool{}
@@ -167,7 +168,7 @@ func leadsNowherePrivate(h *servertest.Household, start string) {
 			at, err := url.Parse(strings.ReplaceAll(found[1], "&amp;", "&"))
 			require.NoError(h.T, err)
 			at.Fragment = "" // which no browser sends
-			if at.Path == "" || strings.HasPrefix(at.Path, "/art/") {
+			if at.Path == "" || strings.HasPrefix(at.Path, "/art/") || at.Path == "/listening/common" {
 				continue
 			}
 			require.Equal(h.T, "/listening", at.Path, "on %s", queue[0])

@@ -165,14 +165,12 @@ func zoneOf(s library.Share) *time.Location {
 	return time.UTC
 }
 
-// spanOf returns the span of a profile's numbers: whole days up to the end of today.
+// spanOf returns the span of a profile's numbers.
 func spanOf(name string, now time.Time) listening.Span {
-	y, m, d := now.Date()
-	to := time.Date(y, m, d+1, 0, 0, 0, 0, now.Location())
 	if name == library.ProfileSpans[1] {
-		return listening.Span{From: to.AddDate(-1, 0, 0), To: to}
+		return listening.Recent(now, 1, 0)
 	}
-	return listening.Span{From: to.AddDate(0, 0, -30), To: to}
+	return listening.Recent(now, 0, 30)
 }
 
 // most counts what was heard in the span of the profile.
