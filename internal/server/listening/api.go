@@ -56,7 +56,7 @@ func (h *Handler) answer(c echo.Context, most int) (asked, listening.Answer, err
 
 // found counts what a request asks for, without what only its person sees.
 func (h *Handler) found(ctx context.Context, a *asked) (listening.Answer, error) {
-	found, err := h.count(ctx, a.owner.ID, a.Question)
+	found, err := h.count(ctx, a.owner.ID, a.other, a.Question)
 	if a.other {
 		found.Players = nil
 	}

@@ -50,11 +50,11 @@ func (h *Handler) compared(c echo.Context, usual string, most int) (a asked, fou
 		return a, found, err
 	}
 	ctx := c.Request().Context()
-	yours, err := h.columns(ctx, core.UserOf(c), false)
+	yours, err := h.columns(ctx, core.UserOf(c).ID, false)
 	if err != nil {
 		return a, found, err
 	}
-	theirs, err := h.columns(ctx, a.owner, true)
+	theirs, err := h.columns(ctx, a.owner.ID, true)
 	if err != nil {
 		return a, found, err
 	}
@@ -64,15 +64,6 @@ func (h *Handler) compared(c echo.Context, usual string, most int) (a asked, fou
 	}
 	a.Most = most
 	return a, listening.Compare(yours, theirs, meanings, a.Question), nil
-}
-
-// columns returns everything that a person heard. What their rules keep from being sent anywhere is left out for
-// others.
-func (h *Handler) columns(ctx context.Context, owner accounts.User, other bool) ([]*listening.Columns, error) {
-	if !other {
-		return h.store.Columns(ctx, owner.ID)
-	}
-	return h.store.SentColumns(ctx, owner.ID, time.Time{}, time.Now().AddDate(1, 0, 0))
 }
 
 // commonNames returns the names of everything in the lists of found.

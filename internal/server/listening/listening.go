@@ -190,9 +190,17 @@ func (a *asked) span(c echo.Context, zone *time.Location, usual string) (err err
 	return nil
 }
 
-// count answers a question about the listens of a user.
-func (h *Handler) count(ctx context.Context, user int64, q listening.Question) (listening.Answer, error) {
-	columns, err := h.store.Columns(ctx, user)
+// columns returns everything that a user heard; to others, without what rules keep from being sent anywhere.
+func (h *Handler) columns(ctx context.Context, user int64, other bool) ([]*listening.Columns, error) {
+	if !other {
+		return h.store.Columns(ctx, user)
+	}
+	return h.store.SentColumns(ctx, user, time.Time{}, time.Now().AddDate(1, 0, 0))
+}
+
+// count answers a question about the listens of a user that others ask or not.
+func (h *Handler) count(ctx context.Context, user int64, other bool, q listening.Question) (listening.Answer, error) {
+	columns, err := h.columns(ctx, user, other)
 	if err != nil {
 		return listening.Answer{}, err
 	}

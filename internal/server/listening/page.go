@@ -77,15 +77,23 @@ type earlier struct {
 // heard returns a 404 if the address names an artist, an album or a track that the owner has never heard, since only
 // others in the household may have.
 func (h *Handler) heard(ctx context.Context, a *asked, found listening.Answer) error {
-	named := []uint32{a.Highlight}
+	named := []listening.Filter{{Artist: a.Highlight}}
 	if found.First.IsZero() {
-		named = append(named, a.Filter.Artist, a.Filter.Album, a.Filter.Track)
+		named = append(named, listening.Filter{Artist: a.Filter.Artist}, listening.Filter{Album: a.Filter.Album},
+			listening.Filter{Track: a.Filter.Track})
 	}
-	for _, id := range named {
+	for _, one := range named {
+		id := max(one.Artist, one.Album, one.Track)
 		if id == 0 {
 			continue
 		}
 		heard, err := h.store.HasHeard(ctx, a.owner.ID, id)
+		if heard && a.other { // not only what rules keep from being sent anywhere
+			var sent listening.Answer
+			sent, err = h.count(ctx, a.owner.ID, true, listening.Question{Now: a.Now, Filter: one, Bare: true,
+				Span: listening.Span{Name: listening.All}})
+			heard = !sent.First.IsZero()
+		}
 		if err != nil {
 			return err
 		}

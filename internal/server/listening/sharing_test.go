@@ -19,6 +19,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/server/servertest"
 )
 
@@ -192,6 +193,32 @@ func leadsNowherePrivate(h *servertest.Household, start string) {
 		}
 	}
 	require.Greater(h.T, len(seen), 10)
+}
+
+// Promise: What a person's rules keep from being sent anywhere is not in the numbers that they share with others.
+func TestSharedNumbersLeaveOutWhatIsWithheld(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		ann, ben := h.User, shares(h, "Ben")
+		_, err := h.DB.SavePlayRule(t.Context(), playrules.Rule{User: ben, Name: "Private", Kind: playrules.Withhold,
+			Artist: "Guilty"})
+		require.NoError(t, err)
+		plays(h, ben, "Air", "1999-12-20", "1999-12-21")
+		plays(h, ben, "Guilty", "1999-12-22", "1999-12-23", "1999-12-24")
+		links, err := h.DB.Links(t.Context(), []library.Track{{Title: "Song of Guilty", Artist: "Guilty"}})
+		require.NoError(t, err)
+		h.As(ben)
+		require.Contains(t, mainOf(h, "/listening?span=all"), "Guilty")
+		h.As(ann)
+		require.NotContains(t, mainOf(h, "/listening?span=all&person=Ben"), "Guilty")
+		v := h.Call(http.MethodGet, "/stats/summary?span=all&person=Ben", "", http.StatusOK)
+		require.EqualValues(t, 2, v["totals"].(map[string]any)["listens"])
+		for _, name := range []string{"artist", "highlight"} {
+			path := fmt.Sprintf("/listening?span=all&person=Ben&%s=%d", name, links[0].Artist)
+			w := h.Do(http.MethodGet, path, "", "")
+			require.Equal(t, http.StatusNotFound, w.Code, name)
+		}
+	})
 }
 
 // Whose account is being removed shares nothing any more, from the first moment on.

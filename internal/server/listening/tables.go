@@ -170,7 +170,7 @@ func (h *Handler) Tables(ctx context.Context, user int64, now time.Time) (all []
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.count(ctx, user, listening.Question{Span: span, Now: now, Most: everything})
+	found, err := h.count(ctx, user, false, listening.Question{Span: span, Now: now, Most: everything})
 	if err != nil || found.Totals.Listens == 0 {
 		return nil, err
 	}
