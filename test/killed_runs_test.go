@@ -31,6 +31,8 @@ func TestTheThirdKillSetsTheStreamAside(t *testing.T) {
 			_, _ = io.WriteString(w, okay+`,"albumList2":{}}}`)
 		case strings.Contains(r.URL.Path, "Starred"):
 			_, _ = io.WriteString(w, okay+`,"starred2":{}}}`)
+		case strings.Contains(r.URL.Path, "search3"):
+			_, _ = io.WriteString(w, okay+`,"searchResult3":{}}}`)
 		case !strings.Contains(r.URL.Path, "laylist"):
 			_, _ = io.WriteString(w, okay+"}}")
 		case calm.Load():

@@ -109,7 +109,7 @@ func TestConformance(t *testing.T) {
 				Span:        library.Span{After: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 				Playlist:    library.Playlist{SourceID: list},
 				Prove:       healthy, Listens: plays, Playlists: lists, Tracks: lists, Submit: sent,
-				Loves: lists, Love: sent,
+				Loves: lists, Love: sent, Songs: lists,
 				Loved: library.Love{Title: "Set Fire to the Rain", Artist: "Adele", Score: 1, SourceID: "tr-1"},
 				Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 					w, far := demotest.Start(t, demo.Navidrome, list, nil)

@@ -27,7 +27,7 @@ func (a *adapter) Songs(ctx context.Context) iter.Seq2[[]library.Track, error] {
 				err = providers.ErrNotOffered
 			}
 			if err != nil {
-				yield(nil, offered(err))
+				yield(nil, err)
 				return
 			}
 			page := make([]library.Track, len(r.SearchResult3.Song))

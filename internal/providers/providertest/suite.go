@@ -39,7 +39,7 @@ type Suite struct {
 
 	Loved library.Love // passed to Love; zero for a default one
 
-	Prove, Listens, Playlists, Tracks, Submit, Delete, Loves, Love Capability
+	Prove, Listens, Playlists, Tracks, Submit, Delete, Loves, Love, Songs Capability
 
 	// Simulated starts the simulated service in the bubble of a test, and returns it with the credentials of an account
 	// there. It answers for each capability without a Healthy. Nil if all have one.
@@ -159,6 +159,12 @@ func (s *Suite) capabilities(t *testing.T) []*capability {
 				func(ctx context.Context, a providers.Adapter) iter.Seq2[providers.LovePage, error] {
 					return a.(providers.LoveSource).Loves(ctx)
 				}))
+	}
+	if s.Provider.Pulls(library.Songs) {
+		all = append(all,
+			paged("Songs", s.Songs, func(ctx context.Context, a providers.Adapter) iter.Seq2[[]library.Track, error] {
+				return a.(providers.SongSource).Songs(ctx)
+			}))
 	}
 	if s.Provider.Takes.Loves {
 		one := cmp.Or(s.Loved, library.Love{Title: "Jóga", Artist: "Björk", Score: library.Loved})
