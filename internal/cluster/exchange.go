@@ -43,8 +43,8 @@ var (
 type Desk interface {
 	// LeaveRequest leaves a request with an id for a server.
 	LeaveRequest(ctx context.Context, id, server string, request []byte) error
-	// TakeRequests returns the requests for a server that nobody has taken, by id, and takes them.
-	TakeRequests(ctx context.Context, server string) (map[string][]byte, error)
+	// TakeRequests returns requests for a server that nobody has taken, by id, the earliest first, and takes them.
+	TakeRequests(ctx context.Context, server string, most int) (map[string][]byte, error)
 	// AnswerRequest leaves the answer to a request, unless it has been removed.
 	AnswerRequest(ctx context.Context, id string, answer []byte) error
 	// Answer returns the answer to a request and removes both; nil if there is none yet.
@@ -112,7 +112,6 @@ func (x *exchange) ask(ctx context.Context, server string, p passed) (a answered
 	for asked := time.Now(); ; {
 		select {
 		case <-ctx.Done():
-			return answered{}, x.end(ctx, id, ctx.Err())
 		case <-news:
 		case <-again.C:
 			if time.Since(asked) >= takeWithin {
@@ -122,21 +121,33 @@ func (x *exchange) ask(ctx context.Context, server string, p passed) (a answered
 			}
 			x.notes.Tell(aboutRequests, server)
 		}
-		text, err := x.desk.Answer(ctx, id)
-		if err != nil || text == nil { // the database may answer a second later
-			continue
+		if a, there, err := x.collect(ctx, id); there {
+			return a, err
 		}
-		err = gob.NewDecoder(bytes.NewReader(text)).Decode(&a)
-		switch {
-		case err != nil:
-			return answered{}, fmt.Errorf("read answer of another server: %w", err)
-		case a.CutOff:
-			return answered{}, errCutOff
-		case a.Status == 0:
-			return answered{}, errNotTaken
+		if ctx.Err() != nil {
+			return answered{}, x.end(ctx, id, ctx.Err())
 		}
-		return a, nil
 	}
+}
+
+// collect takes the answer to a request, if it is there. It goes on when ctx has ended: what it takes is the only copy.
+func (x *exchange) collect(ctx context.Context, id string) (a answered, there bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	text, err := x.desk.Answer(ctx, id)
+	if err != nil || text == nil { // the database may answer a second later
+		return answered{}, false, nil
+	}
+	err = gob.NewDecoder(bytes.NewReader(text)).Decode(&a)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("read answer of another server: %w", err)
+	case a.CutOff:
+		err = errCutOff
+	case a.Status == 0:
+		err = errNotTaken
+	}
+	return a, true, err
 }
 
 // end removes a request for which nobody waits any more. It returns an errNotTaken if no server has taken it, and the
@@ -182,22 +193,29 @@ func (x *exchange) run(ctx context.Context, answer func(context.Context, passed)
 			return
 		case <-look:
 		}
-		requests, err := x.desk.TakeRequests(ctx, x.me)
-		if err != nil && ctx.Err() == nil { // who asks tells again
+		free := cap(room) - len(room)
+		if free == 0 { // what nobody takes may be asked of another server
+			continue
+		}
+		requests, err := x.take(ctx, free)
+		if err != nil { // who asks tells again
 			x.log.Warn("what another server asks has to wait", "err", err)
 		}
 		for id, text := range requests {
-			select {
-			case room <- struct{}{}:
-			case <-within.Done():
-				return
-			}
+			room <- struct{}{}
 			all.Go(func() {
-				defer func() { <-room }()
+				defer func() { <-room; poke() }()
 				x.answer(within, id, text, answer)
 			})
 		}
 	}
+}
+
+// take takes requests. It goes on when ctx has ended: nobody else may answer what it takes.
+func (x *exchange) take(ctx context.Context, most int) (map[string][]byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	return x.desk.TakeRequests(ctx, x.me, most)
 }
 
 // answer answers a request.
@@ -249,7 +267,8 @@ func encode(v any) ([]byte, error) {
 // recorder keeps an answer to pass it on.
 type recorder struct {
 	answered
-	header http.Header
+	header  http.Header
+	tooLong bool
 }
 
 // Header implements http.ResponseWriter.
@@ -266,7 +285,7 @@ func (w *recorder) WriteHeader(status int) {
 func (w *recorder) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	if len(w.Body)+len(b) > maxAnswer {
-		w.CutOff = true
+		w.tooLong = true
 		return 0, errCutOff
 	}
 	w.Body = append(w.Body, b...)
@@ -283,5 +302,10 @@ func record(h http.Handler, r *http.Request) (a answered) {
 	}()
 	h.ServeHTTP(w, r)
 	w.WriteHeader(http.StatusOK)
+	if w.tooLong { // a defect, which trying again doesn't mend
+		return answered{Status: http.StatusInternalServerError,
+			Body:   []byte("This answer is too long to be passed on.\n"),
+			Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}}
+	}
 	return w.answered
 }

@@ -30,6 +30,8 @@ const (
 	smallBody, largeBody = 256 << 10, 8 << 20
 	// smallBodies and largeBodies are how many of them are kept at once.
 	smallBodies, largeBodies = 256, 8
+	// sendWithin is the longest pause in a large body.
+	sendWithin = 30 * time.Second
 	// endWithin is how long requests may go on when a server stops following.
 	endWithin = 5 * time.Second
 )
@@ -184,7 +186,7 @@ func (g *Gate) probed(w http.ResponseWriter, status int, text string) {
 // pass has the leader answer a request. While nobody leads, the request waits. What can't be passed on waits until this
 // server has opened the database.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request) {
-	body, full, done := g.keep(r)
+	body, full, done := g.keep(w, r)
 	defer done()
 	if full {
 		g.front.ServeHTTP(w, r)
@@ -269,10 +271,11 @@ func (g *Gate) wait(ctx context.Context, news <-chan struct{}) bool {
 
 // keep reads the body of a request that may have to be passed on; nil if it is too large, or all room is full, and then
 // the request still has it. done makes room for others.
-func (g *Gate) keep(r *http.Request) (body []byte, full bool, done func()) {
+func (g *Gate) keep(w http.ResponseWriter, r *http.Request) (body []byte, full bool, done func()) {
 	room, size := g.small, int64(smallBody)
 	if r.ContentLength > smallBody {
 		room, size = g.large, largeBody
+		r.Body = &sending{r.Body, http.NewResponseController(w)}
 	}
 	if r.ContentLength > size {
 		return nil, false, func() {}
@@ -302,6 +305,18 @@ func (g *Gate) keep(r *http.Request) (body []byte, full bool, done func()) {
 	return body, false, done
 }
 
+// sending is a large body, which may take as long as it makes progress.
+type sending struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *sending) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(sendWithin)) // an error means that there is no deadline
+	return b.ReadCloser.Read(p)
+}
+
 // with returns a request with a fresh copy of its body, if that was kept.
 func with(r *http.Request, body []byte) *http.Request {
 	if body == nil {
@@ -314,14 +329,17 @@ func with(r *http.Request, body []byte) *http.Request {
 
 // mayRepeat reports whether a request may be sent again after an error: if no server has taken it, or taking it twice
 // changes nothing.
-func mayRepeat(r *http.Request, err error) bool {
-	return r.Method == http.MethodGet || r.Method == http.MethodHead || errors.Is(err, errNotTaken)
-}
+func mayRepeat(r *http.Request, err error) bool { return reads(r) || errors.Is(err, errNotTaken) }
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // answer answers a request that another server has passed on.
 func (g *Gate) answer(ctx context.Context, p passed) answered {
-	h, done := g.pages(p.Hops > 0)
+	h, ends, done := g.pages(p.Hops > 0)
 	defer done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ends, cancel)()
 	at, err := url.ParseRequestURI(p.URI)
 	if h == nil || err != nil {
 		return answered{}
@@ -335,19 +353,19 @@ func (g *Gate) answer(ctx context.Context, p passed) answered {
 		with(r.WithContext(ctx), append([]byte{}, p.Body...)))
 }
 
-// pages returns the pages of this server while it leads, or if any will do, while it follows. done has to be called
-// when the request is answered.
-func (g *Gate) pages(any bool) (h Pages, done func()) {
+// pages returns the pages of this server while it leads, or if any will do, while it follows, and what ends them. done
+// has to be called when the request is answered.
+func (g *Gate) pages(any bool) (h Pages, ends context.Context, done func()) {
 	if leads := g.local.Load(); leads != nil {
-		return *leads, func() {}
+		return *leads, context.Background(), func() {}
 	}
 	g.following.RLock()
 	defer g.following.RUnlock()
 	if f := g.follower; any && f != nil {
 		f.requests.Add(1)
-		return f, f.requests.Done
+		return f, f.ctx, f.requests.Done
 	}
-	return nil, func() {}
+	return nil, context.Background(), func() {}
 }
 
 // here answers a request by pages of this server. If it is about an app that another server calls, that one answers.
@@ -356,7 +374,7 @@ func (g *Gate) here(w http.ResponseWriter, r *http.Request, h Pages, hops int) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	body, _, done := g.keep(r)
+	body, _, done := g.keep(w, r)
 	defer done()
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -370,7 +388,7 @@ func (g *Gate) here(w http.ResponseWriter, r *http.Request, h Pages, hops int) {
 		if body == nil || hops == mostHops {
 			break
 		}
-		err := g.ask(ctx, w, r, body, to.Server, hops+1)
+		err := g.askHolder(ctx, w, r, body, to.Server, hops+1)
 		if err == nil {
 			return
 		}
@@ -380,6 +398,18 @@ func (g *Gate) here(w http.ResponseWriter, r *http.Request, h Pages, hops int) {
 		}
 	}
 	g.front.ServeHTTP(w, r)
+}
+
+// askHolder has the server answer a request that calls an app. What can be repeated isn't waited for longer than until
+// the app has moved from a server that was killed.
+func (g *Gate) askHolder(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, server string,
+	hops int) error {
+	if reads(r) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, leases.VacantAfter)
+		defer cancel()
+	}
+	return g.ask(ctx, w, r, body, server, hops)
 }
 
 // undecided drops an answer once it is known that another server has to answer.

@@ -54,11 +54,11 @@ func (d *desk) LeaveRequest(ctx context.Context, id, server string, request []by
 	return d.use(func(all map[string]*row) { all[id] = &row{server: server, request: request} })
 }
 
-func (d *desk) TakeRequests(_ context.Context, server string) (map[string][]byte, error) {
+func (d *desk) TakeRequests(_ context.Context, server string, most int) (map[string][]byte, error) {
 	taken := map[string][]byte{}
 	return taken, d.use(func(all map[string]*row) {
 		for id, r := range all {
-			if r.server == server && !r.taken {
+			if r.server == server && !r.taken && len(taken) < most {
 				taken[id], r.taken = r.request, true
 			}
 		}
@@ -378,8 +378,32 @@ func TestATooLongAnswerIsNone(t *testing.T) {
 				_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
 			}
 		})
-		status, _ := second.ask(request(http.MethodPost, "/", ""))
-		require.Equal(t, http.StatusServiceUnavailable, status)
+		status, said := second.ask(request(http.MethodGet, "/", ""))
+		require.Equal(t, http.StatusInternalServerError, status)
+		require.Contains(t, said, "too long")
+	})
+}
+
+// What the leader has answered reaches the browser, although its term has ended meanwhile.
+func TestAnAnswerOutlivesTheTerm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, first, second := two(t, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(time.Second)
+			fmt.Fprint(w, "done")
+		})
+		answer := make(chan string, 1)
+		go func() {
+			_, said := second.ask(request(http.MethodPost, "/", "a form"))
+			answer <- said
+		}()
+		time.Sleep(900 * time.Millisecond)
+		p.post.goes(true) // no note of the answer comes through
+		time.Sleep(110 * time.Millisecond)
+		require.NoError(t, first.Resign(t.Context()))
+		second.beat(t.Context())
+		require.Equal(t, "done", <-answer)
+		p.post.goes(false)
 	})
 }
 

@@ -221,16 +221,6 @@ func (c Config) AllowsUpstream(host string) bool {
 	})
 }
 
-// optional returns a setter that leaves the field empty for an empty text.
-func optional(set func(string) error) func(string) error {
-	return func(s string) error {
-		if strings.TrimSpace(s) == "" {
-			return nil
-		}
-		return set(s)
-	}
-}
-
 func plainText(to *string) func(string) error {
 	return func(s string) error { *to = strings.TrimSpace(s); return nil }
 }

@@ -14,7 +14,6 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/events"
-	"reprise/internal/library"
 	"reprise/internal/notify"
 	"reprise/internal/players"
 )
@@ -22,7 +21,8 @@ import (
 // Store is what is published from.
 type Store interface {
 	Users(context.Context) ([]accounts.User, error)
-	CountFound(context.Context, library.ListenFilter) (int, error)
+	// CountSent counts a person's listens since a time, without those that rules keep from being sent anywhere.
+	CountSent(ctx context.Context, user int64, since time.Time) (int, error)
 	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 }
 

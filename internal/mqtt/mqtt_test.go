@@ -45,11 +45,11 @@ func (h *household) Users(context.Context) ([]accounts.User, error) {
 	return append([]accounts.User{}, h.users...), nil
 }
 
-func (h *household) CountFound(_ context.Context, f library.ListenFilter) (int, error) {
+func (h *household) CountSent(_ context.Context, _ int64, since time.Time) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if zone, _ := time.LoadLocation("Asia/Tokyo"); f.From.In(zone).Hour() != 0 {
-		return 0, fmt.Errorf("the day begins at %s", f.From)
+	if zone, _ := time.LoadLocation("Asia/Tokyo"); since.In(zone).Hour() != 0 {
+		return 0, fmt.Errorf("the day begins at %s", since)
 	}
 	return h.today, nil
 }

@@ -83,7 +83,7 @@ func (n *session) states(ctx context.Context, u accounts.User) error {
 	}
 	now := time.Now().In(zone)
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
-	today, err := n.Store.CountFound(ctx, library.ListenFilter{User: u.ID, From: midnight.UTC()})
+	today, err := n.Store.CountSent(ctx, u.ID, midnight)
 	if err != nil {
 		return err
 	}

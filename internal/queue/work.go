@@ -185,8 +185,8 @@ func (a *alarm[T]) rest(ctx context.Context) error {
 	return nil
 }
 
-// stop stops River. It returns when every job has ended, or with an error when one has not within stopWithin, or its
-// end can't be noted: River goes on trying that while the database refuses it.
+// stop stops River. It returns when every job has ended, or with an error when one has not within the grace and
+// stopWithin, or its end can't be noted: River goes on trying that while the database refuses it.
 func (a *alarm[T]) stop(ctx context.Context) error {
 	if !a.runs {
 		return nil

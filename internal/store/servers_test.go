@@ -94,11 +94,11 @@ func TestServersPassRequestsOn(t *testing.T) {
 	var all string
 	require.NoError(t, s.Reader.QueryRow("SELECT string_agg(r::text, ' ') FROM requests r").Scan(&all))
 	require.NotContains(t, all, "password")
-	taken, err := book.TakeRequests(ctx, "2")
+	taken, err := book.TakeRequests(ctx, "2", 9)
 	require.NoError(t, err)
 	require.Empty(t, taken)
 	for _, want := range []map[string][]byte{{"a": []byte("a password")}, {}} {
-		taken, err = book.TakeRequests(ctx, "1")
+		taken, err = book.TakeRequests(ctx, "1", 9)
 		require.NoError(t, err)
 		require.Equal(t, want, taken)
 	}
@@ -124,7 +124,7 @@ func TestServersPassRequestsOn(t *testing.T) {
 	require.NoError(t, book.Forget(ctx, "c"))
 	require.NoError(t, book.AnswerRequest(ctx, "c", []byte("nobody waits for it")))
 	require.NoError(t, s.Exec(ctx, "UPDATE requests SET request = 'of another key'"))
-	taken, err = book.TakeRequests(ctx, "1")
+	taken, err = book.TakeRequests(ctx, "1", 9)
 	require.NoError(t, err)
 	require.Empty(t, taken)
 	require.NoError(t, s.Exec(ctx, "UPDATE requests SET asked_at = asked_at - 61000"))

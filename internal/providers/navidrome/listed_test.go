@@ -56,7 +56,7 @@ func (s *rack) read(t *testing.T) (songs []library.Track, err error) {
 
 func TestTheSongsOfALibraryAreListed(t *testing.T) {
 	t.Parallel()
-	for songs, calls := range map[int]int{0: 1, 499: 1, 500: 2, 1203: 3} {
+	for songs, calls := range map[int]int{0: 1, 499: 2, 500: 2, 1203: 4} {
 		s := &rack{songs: songs}
 		all, err := s.read(t)
 		require.NoError(t, err)
@@ -66,6 +66,14 @@ func TestTheSongsOfALibraryAreListed(t *testing.T) {
 			require.Equal(t, fmt.Sprint("Song ", songs-1), all[songs-1].Title)
 		}
 	}
+}
+
+// A small library is read whole although its server ignores what page it is asked for.
+func TestADeafServerWithFewSongs(t *testing.T) {
+	t.Parallel()
+	all, err := (&rack{songs: 40, deaf: true}).read(t)
+	require.NoError(t, err)
+	require.Len(t, all, 40)
 }
 
 func TestAServerThatDoesNotListItsSongsSaysSo(t *testing.T) {

@@ -14,10 +14,11 @@ import (
 const songsPerPage = 500
 
 // Songs implements providers.SongSource: a search for nothing finds everything, as OpenSubsonic demands. A server that
-// wants something to look for, or goes on giving the same page, doesn't list its songs.
+// wants something to look for, or goes on giving the same page, doesn't list its songs. Some give fewer at once than
+// they are asked for, so that only an empty page is the end.
 func (a *adapter) Songs(ctx context.Context) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
-		for offset, before := 0, ""; ; offset += songsPerPage {
+		for offset, before := 0, ""; ; {
 			r, err := a.ask(ctx, "search3", url.Values{"query": {""}, "songCount": {strconv.Itoa(songsPerPage)},
 				"songOffset": {strconv.Itoa(offset)}, "artistCount": {"0"}, "albumCount": {"0"}})
 			if err == nil && r.SearchResult3 == nil {
@@ -35,13 +36,15 @@ func (a *adapter) Songs(ctx context.Context) iter.Seq2[[]library.Track, error] {
 				page[i] = s.track()
 			}
 			if len(page) > 0 && offset > 0 && page[0].SourceID == before {
-				yield(nil, providers.ErrNotOffered)
+				if len(page) == songsPerPage { // else it has given all that it has, and ignores the offset
+					yield(nil, providers.ErrNotOffered)
+				}
 				return
 			}
-			if !yield(page, nil) || len(page) < songsPerPage {
+			if !yield(page, nil) || len(page) == 0 {
 				return
 			}
-			before = page[0].SourceID
+			before, offset = page[0].SourceID, offset+len(page)
 		}
 	}
 }

@@ -22,8 +22,10 @@ type Store interface {
 	Meanings(context.Context) (*listening.Music, error)
 	// OwnTracks returns the ids of the tracks that a library of a person has; any of them without a connection.
 	OwnTracks(ctx context.Context, user int64, conn library.ConnectionID) (map[uint32]bool, error)
-	// Libraries returns how many songs each library of a person has.
-	Libraries(ctx context.Context, user int64) (map[library.ConnectionID]int, error)
+	// LibrarySongs returns how many songs the libraries of a person have.
+	LibrarySongs(ctx context.Context, user int64) (int, error)
+	// Position returns how far a stream has been read; empty for not at all, library.NotOffered where that can't be.
+	Position(ctx context.Context, user int64, conn library.ConnectionID, stream string) (string, error)
 	Entities(ctx context.Context, ids []uint32) (map[uint32]library.Entity, error)
 	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 }
@@ -99,15 +101,8 @@ type counted struct {
 // count counts what the libraries of a person could play, and names at most so many albums.
 func (h *Handler) count(ctx context.Context, c echo.Context, most int) (n counted, err error) {
 	user := core.UserOf(c).ID
-	libraries, err := h.store.Libraries(ctx, user)
-	if err != nil {
+	if n.songs, err = h.store.LibrarySongs(ctx, user); err != nil || n.songs == 0 {
 		return n, err
-	}
-	for _, songs := range libraries {
-		n.songs += songs
-	}
-	if n.songs == 0 {
-		return n, nil
 	}
 	all, err := h.store.Columns(ctx, user)
 	if err != nil {

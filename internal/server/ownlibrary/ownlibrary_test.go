@@ -11,7 +11,9 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/library"
 	"reprise/internal/music"
+	"reprise/internal/providers"
 	"reprise/internal/server/servertest"
+	"reprise/internal/words"
 )
 
 // hears stores n plays of a track of an album, one an hour from a day on.
@@ -47,6 +49,16 @@ func TestWhatALibraryCouldPlay(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		const page = "/listening/library"
 		require.Contains(t, h.Page(page), `href="/connect/navidrome"`, "there is no library yet")
+		h.Registry.Replace(&providers.Provider{Description: providers.Description{Name: "navidrome",
+			DisplayName: "Navidrome", Streams: []string{library.Songs}}})
+		_, err := h.DB.SaveConnection(t.Context(), library.Connection{User: h.User, ID: "navidrome", AccountID: "n",
+			Account: "ann", Credentials: library.Credentials{"url": "http://music.lan"}, CreatedAt: time.Now()})
+		require.NoError(t, err)
+		for read, said := range map[string]string{"": "The songs of Navidrome haven&#39;t been read yet.",
+			library.NotOffered: "Navidrome doesn&#39;t list its songs", "2000-01-01": "Navidrome has no songs."} {
+			require.NoError(t, h.DB.SavePosition(t.Context(), h.User, "navidrome", library.Songs, read, words.Text{}))
+			require.Contains(t, h.Page(page), said)
+		}
 		has(h, [2]string{"Hunter", "Björk"})
 		require.Contains(t, h.Page(page), "You haven&#39;t heard anything yet.")
 		hears(h, "Hunter", "Björk", "Homogenic", "1998-05-01", 6)
@@ -79,5 +91,11 @@ func TestWhatALibraryCouldPlay(t *testing.T) {
 		require.Equal(t, 3, has(h, [2]string{"Roads", "Portishead"}, [2]string{"Glory Box", "Portishead"}))
 		require.Equal(t, 0, has(h, [2]string{"Roads", "Portishead"}, [2]string{"Glory Box", "Portishead"}))
 		require.Contains(t, h.Page(page), "Your library has 2 songs. It could have played 40% of your 20 listens.")
+		has(h, [2]string{"Roads", "Portishead"}, [2]string{"Glory Box", "Portishead"}, [2]string{"Hunter", "Björk"},
+			[2]string{"Jóga", "Björk"})
+		require.NotContains(t, h.Page(page), "everything that you&#39;ve heard", "a single is on no album")
+		has(h, [2]string{"Roads", "Portishead"}, [2]string{"Glory Box", "Portishead"}, [2]string{"Hunter", "Björk"},
+			[2]string{"Jóga", "Björk"}, [2]string{"A single", "Somebody"})
+		require.Contains(t, h.Page(page), "It has everything that you&#39;ve heard.")
 	})
 }

@@ -58,11 +58,25 @@ func (h *Handler) nothing(c echo.Context, v *pageView) error {
 	v.Next = []ui.Action{{Label: words.T(ctx, "ownlibrary.connect"), URL: "/connect/navidrome", Main: true}}
 	all, err := h.store.UserConnections(ctx, core.UserOf(c).ID)
 	for _, conn := range all {
-		if p := h.core.Registry.Get(conn.Provider()); p != nil && p.Pulls(library.Songs) {
-			v.Empty = words.T(ctx, "ownlibrary.unread", "Name", h.core.NameOf(ctx, conn.ID))
-			v.Next = []ui.Action{{Label: words.T(ctx, "ownlibrary.look"), URL: "/connections/" + string(conn.ID),
-				Main: true}}
+		p := h.core.Registry.Get(conn.Provider())
+		if p == nil || !p.Pulls(library.Songs) {
+			continue
 		}
+		read, err := h.store.Position(ctx, conn.User, conn.ID, library.Songs)
+		if err != nil {
+			return err
+		}
+		name := h.core.NameOf(ctx, conn.ID)
+		switch read {
+		case "":
+			v.Empty = words.T(ctx, "ownlibrary.unread", "Name", name)
+		case library.NotOffered:
+			v.Empty = words.T(ctx, "ownlibrary.unlisted", "Name", name)
+		default:
+			v.Empty = words.T(ctx, "ownlibrary.empty", "Name", name)
+		}
+		v.Next = []ui.Action{{Label: words.T(ctx, "ownlibrary.look"), URL: "/connections/" + string(conn.ID),
+			Main: true}}
 	}
 	return err
 }
@@ -89,8 +103,10 @@ func (h *Handler) show(ctx context.Context, v *pageView, n counted) error {
 				words.T(ctx, "listening.count", "Count", y.Listens)),
 			N: part, Height: part, URL: "/listening?at=" + name + "-01-01&span=year"})
 	}
-	if len(n.Albums) == 0 {
+	if n.Own.Own == n.Listens {
 		v.Lead = append(v.Lead, words.T(ctx, "ownlibrary.complete"))
+	}
+	if len(n.Albums) == 0 {
 		return nil
 	}
 	v.File = &ui.Action{Label: words.T(ctx, "ownlibrary.file"), URL: "/api/v1/stats/library.csv"}

@@ -275,7 +275,10 @@ func (h *Handler) restore(c echo.Context, v found, to library.Connection) error 
 	if err := h.copies.deliveries.Restore(ctx, user, v.id, v.at.Number, to.ID); err != nil {
 		return err
 	}
-	return h.teller.DecidedLosses(ctx, user, library.ConnectionID(v.list.Connection))
+	if err := h.teller.DecidedLosses(ctx, user, library.ConnectionID(v.list.Connection)); err != nil {
+		h.core.Log.Warn("a notification stays until the playlist is read again", "err", err)
+	}
+	return nil
 }
 
 // restorePage asks before a playlist is replaced where it comes from.

@@ -12,8 +12,8 @@ import (
 
 // LibraryStore says which songs are in a person's own libraries.
 type LibraryStore interface {
-	// Libraries returns how many songs each of them has, and OwnSongs which of these tracks one has.
-	Libraries(ctx context.Context, user int64) (map[library.ConnectionID]int, error)
+	// LibrarySongs returns how many songs they have, and OwnSongs which of these tracks one has.
+	LibrarySongs(ctx context.Context, user int64) (int, error)
 	OwnSongs(ctx context.Context, user int64, tracks []library.Track) ([]bool, error)
 }
 
@@ -80,8 +80,10 @@ func (h *Handler) lost(c echo.Context, v found, after int) (l losses, err error)
 		return l, nil
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	if l.tracks, err = h.vanished(ctx, v); err != nil {
-		return l, err
+	if v.at.Lost.Taken {
+		if l.tracks, err = h.vanished(ctx, v); err != nil {
+			return l, err
+		}
 	}
 	if l.listed = len(l.tracks) > 0; !l.listed {
 		changes, err := h.changes(c, v, after)
@@ -111,12 +113,12 @@ func (h *Handler) vanished(ctx context.Context, v found) (all []library.Track, e
 // inLibrary reports which tracks are in a person's own library, and whether one has been read.
 func (h *Handler) inLibrary(ctx context.Context, user int64, tracks []library.Track) (here []bool, known bool,
 	err error) {
-	all, err := h.store.Libraries(ctx, user)
+	songs, err := h.store.LibrarySongs(ctx, user)
 	if err != nil {
 		return nil, false, err
 	}
 	here, err = h.store.OwnSongs(ctx, user, tracks)
-	return here, len(all) > 0, err
+	return here, songs > 0, err
 }
 
 // say returns what people read of the losses of a version; empty if there are none.

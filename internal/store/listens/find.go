@@ -58,6 +58,14 @@ func (s *Store) SentListens(ctx context.Context, user int64, limit int) ([]libra
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $2`, user, limit)
 }
 
+// CountSent counts a user's listens since a time, without those that rules keep from being sent anywhere.
+func (s *Store) CountSent(ctx context.Context, user int64, since time.Time) (n int, err error) {
+	err = s.db.Reader.QueryRowContext(ctx, `SELECT count(*) FROM listens l WHERE l.user_id = $1 AND l.played_at >= $2
+		AND NOT EXISTS (SELECT 1 FROM withheld w WHERE w.listen_id = l.id AND w.connection = '')`, user,
+		db.Millis(since)).Scan(&n)
+	return n, db.Explain(err)
+}
+
 // SelectListen selects listens l with their spellings p. ScanListen reads the columns.
 const (
 	SelectListen  = "SELECT " + ListenColumns + " FROM listens l " + TheirSpellings

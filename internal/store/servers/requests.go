@@ -26,7 +26,7 @@ func (b *Book) LeaveRequest(ctx context.Context, id, server string, request []by
 }
 
 // TakeRequests implements cluster.Desk. Those that another key has sealed are left out.
-func (b *Book) TakeRequests(ctx context.Context, server string) (map[string][]byte, error) {
+func (b *Book) TakeRequests(ctx context.Context, server string, most int) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	_, err := db.List(ctx, b.desk, func(r db.Scanner) (none struct{}, err error) {
 		var id, sealed string
@@ -37,7 +37,8 @@ func (b *Book) TakeRequests(ctx context.Context, server string) (map[string][]by
 			all[id] = request
 		}
 		return none, nil
-	}, "UPDATE requests SET taken = 1 WHERE server_id = $1 AND taken = 0 RETURNING id, request", server)
+	}, `UPDATE requests SET taken = 1 WHERE taken = 0 AND id IN (SELECT id FROM requests
+		WHERE server_id = $1 AND taken = 0 ORDER BY asked_at LIMIT $2) RETURNING id, request`, server, most)
 	return all, err
 }
 

@@ -59,17 +59,11 @@ func (s *Store) SaveSongs(ctx context.Context, c library.Connection, keys map[in
 	return changed, err
 }
 
-// Libraries returns how many songs each library of a person has.
-func (s *Store) Libraries(ctx context.Context, user int64) (map[library.ConnectionID]int, error) {
-	all := map[library.ConnectionID]int{}
-	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
-		var conn library.ConnectionID
-		var n int
-		err = r.Scan(&conn, &n)
-		all[conn] = n
-		return none, err
-	}, "SELECT connection, count(*) FROM library_songs WHERE user_id = $1 GROUP BY connection", user)
-	return all, err
+// LibrarySongs returns how many songs the libraries of a person have.
+func (s *Store) LibrarySongs(ctx context.Context, user int64) (n int, err error) {
+	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(DISTINCT match_key) FROM library_songs WHERE user_id = $1",
+		user).Scan(&n)
+	return n, db.Explain(err)
 }
 
 // OwnTracks returns the ids of the tracks that a library of a person has, of those that anybody has heard. Without a

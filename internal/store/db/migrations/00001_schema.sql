@@ -366,6 +366,8 @@ CREATE TABLE library_songs (
     PRIMARY KEY (user_id, connection, match_key)
 );
 
+CREATE INDEX playlist_versions_lost ON playlist_versions (playlist_id) WHERE lost > 0;
+
 -- What people think of tracks.
 CREATE TABLE loves (
     user_id        INTEGER NOT NULL REFERENCES users (id),
