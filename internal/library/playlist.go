@@ -51,11 +51,11 @@ type Loss struct {
 	Taken bool
 }
 
-// fewestTold is how many songs a person is told of. Fewer go now and then from every long playlist, and its history has
-// them.
+// fewestTold is the smallest loss, in songs, that a person is notified of. Long playlists lose one or two now and then,
+// which their history shows.
 const fewestTold = 5
 
-// Told reports whether so much was lost that a person is told.
+// Told reports whether the person is notified of the loss.
 func (l Loss) Told() bool { return l.Songs >= fewestTold }
 
 // PlaylistLoss is a loss of a stored playlist, with what has become of it since.
@@ -70,7 +70,7 @@ type PlaylistLoss struct {
 	Active   bool // the playlist is still there
 }
 
-// lossMatters is how long a person is told of a loss that they do nothing about.
+// lossMatters is how long the notification of a loss stays open when its person does nothing.
 const lossMatters = 30 * 24 * time.Hour
 
 // Over reports whether there is nothing to do about a loss any more.

@@ -14,11 +14,12 @@ type Common struct {
 	Unheard                 []Row   // artists that the other heard most, and who asks never did
 }
 
-// Overlap counts a person's listens in a span, and how many of them are of artists that the other person heard in it.
+// Overlap counts a person's listens, and how many of them are of what another person or a library has as well: artists
+// that the other one heard, or songs of the library.
 //
-// Their ratio is the containment |A ∩ B| / |A| of A. Broder, On the resemblance and containment of documents (1997),
-// where A are a person's listens, and B what is of the other one's artists. It differs for the two people, because who
-// hears little usually has more of it in common.
+// Between two people, their ratio is the containment |A ∩ B| / |A| of A. Broder, On the resemblance and containment of
+// documents (1997), where A are a person's listens, and B what is of the other one's artists. It differs for the two
+// people, because who hears little usually has more of it in common.
 type Overlap struct{ Listens, Shared int }
 
 // Percent returns the ratio in percent. Only nothing is 0, and only everything is 100.

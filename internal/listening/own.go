@@ -8,18 +8,16 @@ import (
 
 // Own says how much of what a person has heard their own library could play.
 type Own struct {
-	Share
-	Years  []YearShare // those in which something was heard, in order
-	Albums []Lacking   // those of which the library lacks what was heard; what would bring the most listens comes first
+	Overlap
+	Years []YearShare // those in which something was heard, in order
+	// Albums are those of which the library lacks what was heard, the most listens first.
+	Albums []Lacking
 }
 
-// Share is a number of listens, and how many of them a library could play.
-type Share struct{ Listens, Own int }
-
-// YearShare is that of a year.
+// YearShare is what a library could have played in a year.
 type YearShare struct {
 	Year int
-	Share
+	Overlap
 }
 
 // Lacking is what a library lacks of an album.
@@ -51,7 +49,7 @@ func CountOwn(all []*Columns, m *Music, has map[uint32]bool, zone *time.Location
 			year.Listens++
 			switch track := m.of(spelling).track; {
 			case owned[track]:
-				year.Own++
+				year.Shared++
 			case int(spelling) < len(lacks):
 				lacks[spelling]++
 			}
@@ -59,7 +57,7 @@ func CountOwn(all []*Columns, m *Music, has map[uint32]bool, zone *time.Location
 	}
 	for _, y := range o.Years {
 		o.Listens += y.Listens
-		o.Own += y.Own
+		o.Shared += y.Shared
 	}
 	o.Albums = lackingOf(lacks, m)
 	return o

@@ -69,6 +69,8 @@ type Share struct {
 	Own     int `json:"own" minimum:"0" doc:"Of them, those of tracks that your library has."`
 }
 
+func shareOf(o listening.Overlap) Share { return Share{o.Listens, o.Shared} }
+
 // YearShare is that of a year.
 type YearShare struct {
 	Year int `json:"year"`
@@ -133,9 +135,9 @@ func (n *counted) wishes() []Wish {
 
 func (h *Handler) shareAPI(c echo.Context, _ *struct{}) (out shareAnswer, _ error) {
 	n, err := h.count(c.Request().Context(), c, mostAlbums)
-	return shareAnswer{Songs: n.songs, Share: Share(n.Share), Albums: n.wishes(),
+	return shareAnswer{Songs: n.songs, Share: shareOf(n.Overlap), Albums: n.wishes(),
 		Years: core.ViewAll(n.Years, func(y listening.YearShare) YearShare {
-			return YearShare{y.Year, Share(y.Share)}
+			return YearShare{y.Year, shareOf(y.Overlap)}
 		})}, err
 }
 

@@ -84,26 +84,26 @@ func (h *Handler) nothing(c echo.Context, v *pageView) error {
 // show fills in what was counted.
 func (h *Handler) show(ctx context.Context, v *pageView, n counted) error {
 	v.Lead = []string{words.T(ctx, "ownlibrary.share", "Songs", words.T(ctx, "ownlibrary.songs", "Count", n.songs),
-		"Part", percent(n.Own.Own, n.Listens), "Listens", words.T(ctx, "listening.count", "Count", n.Listens))}
+		"Part", n.Percent(), "Listens", words.T(ctx, "listening.count", "Count", n.Listens))}
 	few := n.Albums[:min(len(n.Albums), some)]
-	more := n.Own.Own
+	more := n.Overlap
 	for _, a := range few {
-		more += a.Listens
+		more.Shared += a.Listens
 	}
-	if was, would := percent(n.Own.Own, n.Listens), percent(more, n.Listens); would > was {
-		v.Lead = append(v.Lead, words.T(ctx, "ownlibrary.would", "Count", len(few), "Part", would))
+	if more.Percent() > n.Percent() {
+		v.Lead = append(v.Lead, words.T(ctx, "ownlibrary.would", "Count", len(few), "Part", more.Percent()))
 	}
 	v.Years = ui.Bars{ID: "years", Label: words.T(ctx, "ownlibrary.years")}
 	for _, y := range n.Years {
 		name := strconv.Itoa(y.Year)
-		part := percent(y.Own, y.Listens)
+		part := y.Percent()
 		v.Years.Axis = append(v.Years.Axis, name)
 		v.Years.All = append(v.Years.All, ui.Column{Title: ui.WithColon(ctx, name) +
 			words.T(ctx, "ownlibrary.of_year", "Part", part, "Listens",
 				words.T(ctx, "listening.count", "Count", y.Listens)),
 			N: part, Height: part, URL: "/listening?at=" + name + "-01-01&span=year"})
 	}
-	if n.Own.Own == n.Listens {
+	if n.Shared == n.Listens {
 		v.Lead = append(v.Lead, words.T(ctx, "ownlibrary.complete"))
 	}
 	if len(n.Albums) == 0 {
@@ -125,6 +125,3 @@ func (h *Handler) show(ctx context.Context, v *pageView, n counted) error {
 	}
 	return nil
 }
-
-// percent returns a part of a whole in percent, rounded down: all is 100 only when nothing lacks.
-func percent(part, whole int) int { return part * 100 / max(whole, 1) }

@@ -19,8 +19,8 @@ func goneOf(tracks []library.Track) (n int) {
 	return n
 }
 
-// lost returns what a playlist loses that is read anew. What Reprise has written itself since it was read last is no
-// loss, nor are changes of a copy, about which its person is asked, nor of a playlist of their own history.
+// lost returns what a playlist has lost since it was read last. What Reprise itself has written since is no loss, nor
+// are changes of a copy, about which its person is asked, nor of a playlist of their own history.
 func (s *Store) lost(ctx context.Context, tx *sql.Tx, was then, tracks []library.Track, gone versions.Gone) (
 	library.Loss, error) {
 	if was.id == 0 || was.conn == library.Recipes {
