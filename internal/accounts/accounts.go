@@ -167,10 +167,11 @@ func (a *Accounts) check(
 ) (User, error) {
 	u, err := a.store.UserByName(ctx, name)
 	hash := u.PasswordHash
-	if errors.Is(err, ErrUnknown) {
-		hash = decoy
-	} else if err != nil {
+	if err != nil && !errors.Is(err, ErrUnknown) {
 		return User{}, err
+	}
+	if hash == "" { // nobody, or somebody who has no password
+		hash = decoy
 	}
 	release, slotErr := slot(ctx)
 	if slotErr != nil {
@@ -181,7 +182,7 @@ func (a *Accounts) check(
 	if compareErr != nil {
 		return User{}, fmt.Errorf("compare password: %w", compareErr)
 	}
-	if err != nil || !match {
+	if err != nil || !match || u.PasswordHash == "" {
 		return User{}, ErrWrong
 	}
 	return u, nil

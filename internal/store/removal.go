@@ -189,6 +189,9 @@ var belongings = []belonging{
 	{"sending_players", []string{"id"}}, // with what was refused of them
 	{"shares", []string{"id"}},
 	{"links", []string{"id"}},
+	{"identities", []string{"issuer", "subject"}},
+	{"factors", []string{"id"}},
+	{"recovery_codes", []string{"user_id", "hash"}},
 	{"sessions", []string{"id"}},
 	{"activity", []string{"id"}},
 }
@@ -267,6 +270,8 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			"DELETE FROM links WHERE user_id = $1 OR made_by = $1",
 			"DELETE FROM shares WHERE user_id = $1",
 			"DELETE FROM sessions WHERE user_id = $1",
+			"DELETE FROM identities WHERE user_id = $1",
+			"DELETE FROM factors WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",
 			"DELETE FROM answers WHERE user_id = $1",
 			"DELETE FROM pending_connections WHERE user_id = $1",

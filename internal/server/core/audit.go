@@ -68,13 +68,13 @@ func (k *Core) refusedAccess(c echo.Context, status int) {
 	}
 }
 
-// SignIn gives the session of a request to a user whose password was right, and writes that down.
-func (k *Core) SignIn(c echo.Context, u accounts.User) error {
+// SignIn gives the session of a request to a user who has shown who they are, and writes that down.
+func (k *Core) SignIn(c echo.Context, u accounts.User, by accounts.Arrival) error {
 	ctx := c.Request().Context()
-	if err := k.Sessions.SignIn(ctx, u.ID); err != nil {
+	if err := k.Sessions.SignIn(ctx, u.ID, by); err != nil {
 		return err
 	}
-	k.Log.Info(logSignedIn, "address", c.RealIP(), "user_id", u.ID)
+	k.Log.Info(logSignedIn, "address", c.RealIP(), "user_id", u.ID, "way", string(by.Way))
 	e := activity.Entry{User: u.ID, Action: activity.SignedIn,
 		Subject: accounts.Visit(accounts.Agent(c.Request().UserAgent()), c.RealIP())}
 	err := k.store.NoteOften(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), e, noteSignInsWithin)

@@ -33,6 +33,10 @@ const (
 	boundKey    = "bound" // in a session: whether only a cookie that is bound to the host may name it
 	flashKey    = "flash" // in a session: a sentence for the next page
 	undoKey     = "undo"  // in a session: where a form undoes what that sentence tells of, and where it leads back
+	wayKey      = "way"   // in a session: how its user came in
+	issuerKey   = "issuer"
+	thereKey    = "there"    // in a session: its name at the issuer
+	tokenKey    = "id_token" // in a session: by which the issuer knows whose it is
 )
 
 // Sessions are the sessions of browsers.
@@ -220,7 +224,7 @@ func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
 	id := s.manager.GetInt64(ctx, userKey)
 	if id == 0 && s.demoUser != 0 {
 		id = s.demoUser
-		if err := s.SignIn(ctx, id); err != nil {
+		if err := s.SignIn(ctx, id, accounts.Arrival{}); err != nil {
 			return accounts.User{}, err
 		}
 	}
@@ -268,8 +272,8 @@ func (s *Sessions) toSignIn(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-// SignIn gives the session to a user, under a new token.
-func (s *Sessions) SignIn(ctx context.Context, user int64) error {
+// SignIn gives the session to a user, under a new token, and notes how they came.
+func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) error {
 	u, err := s.store.UserByID(ctx, user)
 	if err != nil {
 		return err
@@ -280,6 +284,10 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
+	for key, value := range map[string]string{wayKey: string(by.Way), issuerKey: by.Issuer, thereKey: by.There,
+		tokenKey: by.Token} {
+		s.manager.Put(ctx, key, value)
+	}
 	visitOf(ctx).user = u
 	if code := words.From(ctx).Code(); code != u.BrowserLanguage {
 		if err := s.store.SetBrowserLanguage(ctx, user, code); err != nil { // they are signed in nevertheless
@@ -287,6 +295,13 @@ func (s *Sessions) SignIn(ctx context.Context, user int64) error {
 		}
 	}
 	return nil
+}
+
+// Arrival says how the user of a session came in.
+func (s *Sessions) Arrival(ctx context.Context) accounts.Arrival {
+	return accounts.Arrival{Way: accounts.Way(s.manager.GetString(ctx, wayKey)),
+		Issuer: s.manager.GetString(ctx, issuerKey), There: s.manager.GetString(ctx, thereKey),
+		Token: s.manager.GetString(ctx, tokenKey)}
 }
 
 // SignOut ends the session and the streams that were opened with it.

@@ -28,6 +28,9 @@ type SessionStore interface {
 	End(ctx context.Context, user int64, id string) error
 	EndOthers(ctx context.Context, user int64, token string) (int, error)
 	EndAll(ctx context.Context, user int64) (int, error)
+	// EndThere ends a user's sessions that began at an issuer; with the name of a session there, only those of it.
+	EndThere(ctx context.Context, user int64, issuer, there string) (int, error)
+	WhoseThere(ctx context.Context, issuer, there string) ([]int64, error)
 }
 
 // rows is a SessionStore in which a request stores no session that has ended while the request ran.
@@ -66,8 +69,10 @@ func (s *Sessions) use(ctx context.Context, user int64) error {
 	if s.demoUser != 0 { // who is everybody
 		most = 0
 	}
+	by := s.Arrival(ctx)
 	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: accounts.Agent(v.request.UserAgent()),
-		Address: v.address, SignedInAt: s.manager.Deadline(ctx).Add(-sessionLife), UsedAt: time.Now()}, most)
+		Address: v.address, SignedInAt: s.manager.Deadline(ctx).Add(-sessionLife), UsedAt: time.Now(), Way: by.Way,
+		Issuer: by.Issuer, There: by.There}, most)
 }
 
 // noteUse stores that a user uses the session of ctx, every few minutes and when the address has changed.

@@ -86,6 +86,9 @@ func (h *Handler) API(a *core.API) {
 	})
 }
 
+// byPassword is how people come in who type one.
+var byPassword = accounts.Arrival{Way: accounts.ByPassword}
+
 // Credentials are what a person types about an account.
 type Credentials struct {
 	Code     string `form:"code"`
@@ -114,7 +117,7 @@ func (h *Handler) firstAccount(ctx context.Context, in Credentials) (accounts.Us
 	if err := h.courier.AdoptAgain(ctx); err != nil {
 		h.core.Log.Error("channels of the settings cannot be stored", "err", err)
 	}
-	return u, h.core.Sessions.SignIn(ctx, u.ID)
+	return u, h.core.Sessions.SignIn(ctx, u.ID, byPassword)
 }
 
 type setUpRequest struct {
@@ -157,7 +160,7 @@ func (h *Handler) login(c echo.Context, in Credentials) error {
 	if err != nil {
 		return err
 	}
-	return h.core.SignIn(c, u)
+	return h.core.SignIn(c, u, byPassword)
 }
 
 func (h *Handler) loginPost(c echo.Context) error {

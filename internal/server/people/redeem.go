@@ -124,7 +124,7 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 			return h.show(c, p.Status, v)
 		}
 		h.core.Sessions.DropLink(ctx)
-		if err := h.core.SignIn(c, u); err != nil {
+		if err := h.core.SignIn(c, u, byPassword); err != nil {
 			return err
 		}
 		if kind != accounts.Invitation {

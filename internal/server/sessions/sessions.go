@@ -55,6 +55,7 @@ type Session struct {
 	SignedInAt core.Time `json:"signed_in_at"`
 	LastUsedAt core.Time `json:"last_used_at"`
 	Current    bool      `json:"current" doc:"Whether it is the session of this call."`
+	Way        string    `json:"way" enum:",password,code,passkey,openid,proxy" doc:"How the user came in; empty before ways were noted."`
 }
 
 // all returns the views of the sessions of a user, the latest sign-in first.
@@ -63,7 +64,7 @@ func (h *Handler) all(ctx context.Context, user int64) ([]Session, error) {
 	current := h.core.Sessions.Current(ctx)
 	return core.ViewAll(all, func(s accounts.Session) Session {
 		return Session{ID: s.ID, Browser: s.Agent, Address: s.Address, SignedInAt: core.Stamp(s.SignedInAt),
-			LastUsedAt: core.Stamp(s.UsedAt), Current: s.ID == current}
+			LastUsedAt: core.Stamp(s.UsedAt), Current: s.ID == current, Way: string(s.Way)}
 	}), err
 }
 

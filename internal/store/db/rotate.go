@@ -32,6 +32,7 @@ var SealedColumns = []SealedColumn{
 	{Table: "sending_players", Column: "proof", row: []string{"id"}, Mixed: true, Blank: "lost"},
 	{Table: "links", Column: "code", row: []string{"id"}, Blank: "lost"},
 	{Table: "shares", Column: "code", row: []string{"id"}, Blank: "lost"},
+	{Table: "factors", Column: "secret", row: []string{"id"}},
 }
 
 // LostAddress is the address of a channel whose own one was sealed with a lost key.

@@ -54,7 +54,8 @@ func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry tim
 func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
 	return t.s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.ExecTx(ctx, tx, `UPDATE sessions SET user_id = $1, agent = $2, address = $3, signed_in_at = $4,
-			seen_at = $5 WHERE id = $6`, user, use.Agent, use.Address, db.Millis(use.SignedInAt), db.Millis(use.UsedAt),
+			seen_at = $5, way = $6, issuer = $7, there = $8 WHERE id = $9`, user, use.Agent, use.Address,
+			db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer, use.There,
 			db.Fingerprint(token))
 		if err != nil || most == 0 {
 			return err
@@ -71,12 +72,12 @@ const sessionID = 16
 func (t Sessions) Of(ctx context.Context, user int64) ([]accounts.Session, error) {
 	scan := func(r db.Scanner) (v accounts.Session, err error) {
 		var in, used int64
-		err = r.Scan(&v.ID, &v.Agent, &v.Address, &in, &used)
+		err = r.Scan(&v.ID, &v.Agent, &v.Address, &in, &used, &v.Way, &v.Issuer, &v.There)
 		v.SignedInAt, v.UsedAt = db.Instant(in), db.Instant(used)
 		return v, err
 	}
 	return db.List(ctx, t.s.db.Reader, scan,
-		`SELECT substr(id, 1, $1), agent, address, signed_in_at, seen_at FROM sessions
+		`SELECT substr(id, 1, $1), agent, address, signed_in_at, seen_at, way, issuer, there FROM sessions
 		WHERE user_id = $2 AND expires_at > $3 ORDER BY signed_in_at DESC, id`, sessionID, user, db.Millis(time.Now()))
 }
 
@@ -112,6 +113,21 @@ func (t Sessions) EndAll(ctx context.Context, user int64) (int, error) {
 	}
 	n, err := result.RowsAffected()
 	return int(n), db.Explain(err)
+}
+
+// EndThere ends the sessions of a user that began at an issuer; with the name of a session there, only what began with
+// that one. It returns their number.
+func (t Sessions) EndThere(ctx context.Context, user int64, issuer, there string) (int, error) {
+	n, err := db.Affected(t.s.db.Change(ctx, `DELETE FROM sessions
+		WHERE user_id = $1 AND issuer = $2 AND ($3 = '' OR there = $3)`, user, issuer, there))
+	return n, db.Explain(err)
+}
+
+// WhoseThere returns whose sessions began with a session at an issuer.
+func (t Sessions) WhoseThere(ctx context.Context, issuer, there string) ([]int64, error) {
+	scan := func(r db.Scanner) (user int64, err error) { return user, r.Scan(&user) }
+	return db.List(ctx, t.s.db.Reader, scan,
+		"SELECT DISTINCT user_id FROM sessions WHERE issuer = $1 AND there = $2", issuer, there)
 }
 
 // Find implements scs.Store.

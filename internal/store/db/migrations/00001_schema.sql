@@ -35,9 +35,46 @@ CREATE TABLE sessions (
     agent        TEXT NOT NULL DEFAULT '',
     address      TEXT NOT NULL DEFAULT '',
     signed_in_at BIGINT NOT NULL DEFAULT 0,
-    seen_at      BIGINT NOT NULL DEFAULT 0
+    seen_at      BIGINT NOT NULL DEFAULT 0,
+    way          TEXT NOT NULL DEFAULT '', -- how somebody came in
+    issuer       TEXT NOT NULL DEFAULT '', -- of OpenID Connect; empty for another way
+    there        TEXT NOT NULL DEFAULT ''  -- the session at the issuer, if it has a name
 );
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+-- Whom an issuer of OpenID Connect knows by a subject.
+CREATE TABLE identities (
+    issuer     TEXT NOT NULL,
+    subject    TEXT NOT NULL,
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    name       TEXT NOT NULL, -- as the issuer calls them
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT NOT NULL,
+    PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_user ON identities (user_id);
+
+-- What people show beside or in place of a password.
+CREATE TABLE factors (
+    id         INTEGER PRIMARY KEY,
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    kind       TEXT NOT NULL,             -- codes, passkey
+    name       TEXT NOT NULL,
+    credential TEXT NOT NULL DEFAULT '',  -- by which a browser names a passkey
+    secret     TEXT NOT NULL,             -- sealed
+    confirmed  INTEGER NOT NULL,
+    step       BIGINT NOT NULL DEFAULT 0, -- of the last code that was used, in half minutes
+    created_at BIGINT NOT NULL,
+    used_at    BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX factors_user ON factors (user_id);
+CREATE UNIQUE INDEX factors_credential ON factors (credential) WHERE credential <> '';
+
+CREATE TABLE recovery_codes (
+    user_id INTEGER NOT NULL REFERENCES users (id),
+    hash    TEXT NOT NULL,
+    PRIMARY KEY (user_id, hash)
+);
 
 CREATE TABLE connections (
     user_id       INTEGER NOT NULL REFERENCES users (id),

@@ -1,0 +1,130 @@
+package people
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/library"
+	"reprise/internal/store/db"
+)
+
+const selectIdentity = `SELECT issuer, subject, user_id, name, created_at, used_at FROM identities `
+
+func scanIdentity(r db.Scanner) (i accounts.Identity, err error) {
+	var created, used int64
+	err = r.Scan(&i.Issuer, &i.Subject, &i.User, &i.Name, &created, &used)
+	i.CreatedAt, i.UsedAt = db.Instant(created), db.Instant(used)
+	return i, err
+}
+
+// UserOfIdentity implements accounts.IdentityStore.
+func (s *Store) UserOfIdentity(ctx context.Context, i accounts.Identity) (u accounts.User, err error) {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		var user int64
+		err := tx.QueryRowContext(ctx, `UPDATE identities SET used_at = $1, name = $2
+			WHERE issuer = $3 AND subject = $4 RETURNING user_id`, db.Millis(time.Now()), i.Name, i.Issuer, i.Subject).
+			Scan(&user)
+		if err != nil {
+			return known(err)
+		}
+		if u, err = Person(ctx, tx, user); err == nil && u.Role == Leaving {
+			err = accounts.ErrUnknown
+		}
+		return err
+	})
+	return u, err
+}
+
+// AddIdentity implements accounts.IdentityStore.
+func (s *Store) AddIdentity(ctx context.Context, i accounts.Identity) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		u, err := Person(ctx, tx, i.User)
+		if err == nil && u.Role == Leaving {
+			err = accounts.ErrUnknown
+		}
+		if err != nil {
+			return err
+		}
+		return addIdentity(ctx, tx, i)
+	})
+}
+
+func addIdentity(ctx context.Context, tx *sql.Tx, i accounts.Identity) error {
+	now := db.Millis(time.Now())
+	n, err := db.Affected(tx.ExecContext(ctx, `INSERT INTO identities
+		(issuer, subject, user_id, name, created_at, used_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name
+		WHERE identities.user_id = excluded.user_id`, i.Issuer, i.Subject, i.User, i.Name, now))
+	if err == nil && n == 0 {
+		err = accounts.ErrOthers
+	}
+	return err
+}
+
+// AddUserOf implements accounts.IdentityStore.
+func (s *Store) AddUserOf(ctx context.Context, u accounts.User, i accounts.Identity, invitation string) (
+	accounts.User, error) {
+	err := s.db.Write(ctx, func(tx *sql.Tx) error {
+		if err := notEmpty(ctx, tx); err != nil {
+			return err
+		}
+		if invitation != "" {
+			l, err := takeLink(ctx, tx, accounts.Invitation, invitation)
+			if err != nil {
+				return err
+			}
+			u.Role = l.Role
+		}
+		var err error
+		if u, err = insertUser(ctx, tx, u, false); err != nil || i.Issuer == "" {
+			return err
+		}
+		i.User = u.ID
+		return addIdentity(ctx, tx, i)
+	})
+	return u, err
+}
+
+// notEmpty returns ErrEmpty if there is no account yet.
+func notEmpty(ctx context.Context, tx *sql.Tx) error {
+	var n int
+	err := tx.QueryRowContext(ctx, "SELECT count(*) FROM users").Scan(&n)
+	if err == nil && n == 0 {
+		err = accounts.ErrEmpty
+	}
+	return err
+}
+
+// Identities implements accounts.IdentityStore.
+func (s *Store) Identities(ctx context.Context, user int64) ([]accounts.Identity, error) {
+	return db.List(ctx, s.db.Reader, scanIdentity, selectIdentity+"WHERE user_id = $1 ORDER BY created_at, subject",
+		user)
+}
+
+// RemoveIdentity implements accounts.IdentityStore.
+func (s *Store) RemoveIdentity(ctx context.Context, user int64, issuer, subject string) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM identities
+			WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject))
+		if err == nil && n == 0 {
+			err = library.ErrNotFound
+		}
+		return errors.Join(err, otherWay(ctx, tx, user))
+	})
+}
+
+// otherWay returns ErrLastWay if a person has no password, no passkey and no identity.
+func otherWay(ctx context.Context, tx *sql.Tx, user int64) error {
+	var ways int
+	err := tx.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM users WHERE id = $1 AND password_hash <> '') +
+		(SELECT count(*) FROM factors WHERE user_id = $1 AND kind = $2 AND confirmed = 1) +
+		(SELECT count(*) FROM identities WHERE user_id = $1)`, user, accounts.Passkey).Scan(&ways)
+	if err == nil && ways == 0 {
+		err = accounts.ErrLastWay
+	}
+	return err
+}
