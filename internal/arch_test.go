@@ -81,6 +81,8 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
+	// Where people sign in is a setting, and issuers are asked as all calls go out.
+	"internal/openid": {"internal/config", "internal/resilience"},
 	// It publishes what people do who share their listening.
 	"internal/mqtt": {
 		"internal/accounts", "internal/config", "internal/events", "internal/library", "internal/notify",
@@ -240,7 +242,7 @@ var arrows = map[string][]string{
 		"internal/store/copies", "internal/store/db",
 	},
 	"internal/store/players": {
-		"internal/library", "internal/players", "internal/store/connections", "internal/store/db",
+		"internal/accounts", "internal/library", "internal/players", "internal/store/connections", "internal/store/db",
 		"internal/store/intake", "internal/store/people",
 	},
 	"internal/store/people": {
@@ -302,8 +304,8 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/art", "internal/asks", "internal/backups", "internal/config",
 		"internal/delivery",
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
-		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
-		"internal/removal", "internal/resilience", "internal/settings",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/openid", "internal/players",
+		"internal/providers", "internal/removal", "internal/resilience", "internal/settings",
 		"internal/sync", "internal/throttle", "internal/weekly", "web/static",
 		"web/ui",
 	},
@@ -438,6 +440,10 @@ var arrows = map[string][]string{
 		"internal/enrich", "internal/library", "internal/providers", "internal/server/core", "internal/server/music",
 	},
 	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
+	"internal/server/signin": {
+		"internal/accounts", "internal/activity", "internal/config", "internal/library", "internal/openid",
+		"internal/server/core",
+	},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/server/core",
 	},
@@ -504,15 +510,16 @@ var arrows = map[string][]string{
 	},
 
 	// For tests only: nothing that is built into the server may import these.
-	"internal/browsertest":   {},
-	"internal/childtest":     {},
-	"internal/postgrestest":  {"internal/childtest", "internal/soak"},
-	"internal/storetest":     {"internal/postgrestest", "internal/store", "internal/store/db"},
-	"internal/promtest":      {},
-	"internal/clocktest":     {},
-	"internal/s3test":        {"internal/childtest"},
-	"internal/soak":          {},
-	"internal/supysonictest": {"internal/childtest"},
+	"internal/browsertest":       {},
+	"internal/openid/openidtest": {},
+	"internal/childtest":         {},
+	"internal/postgrestest":      {"internal/childtest", "internal/soak"},
+	"internal/storetest":         {"internal/postgrestest", "internal/store", "internal/store/db"},
+	"internal/promtest":          {},
+	"internal/clocktest":         {},
+	"internal/s3test":            {"internal/childtest"},
+	"internal/soak":              {},
+	"internal/supysonictest":     {"internal/childtest"},
 	"internal/enginetest": {
 		"internal/accounts", "internal/alerts", "internal/delivery", "internal/demo", "internal/events",
 		"internal/library", "internal/notify", "internal/oauth", "internal/providers",
@@ -541,7 +548,8 @@ var arrows = map[string][]string{
 		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
 		"internal/events", "internal/imports", "internal/leases", "internal/mqtt", "internal/notify", "internal/oauth",
-		"internal/observe", "internal/peers", "internal/players", "internal/providers", "internal/providers/registry",
+		"internal/observe", "internal/openid", "internal/peers", "internal/players", "internal/providers",
+		"internal/providers/registry",
 		"internal/recipes", "internal/removal",
 		"internal/resilience/backoff",
 		"internal/resilience/hosts", "internal/resilience/transport",

@@ -107,10 +107,10 @@ func (p proxy) configuration(t *testing.T, what string) string {
 // traefik returns what the page says for Traefik, whose two files can be one.
 func traefik(t *testing.T, all []string, what string) string {
 	t.Helper()
-	require.Len(t, all, 6)
+	require.Len(t, all, 7)
 	switch what {
 	case "sign-in":
-		return all[1] + all[5]
+		return all[1] + all[6]
 	case "path":
 		return all[1] + regexp.MustCompile(`(?m)^ +rule: .*\n`).ReplaceAllLiteralString(all[2], all[4])
 	}
@@ -292,7 +292,10 @@ func authelia(t *testing.T) string {
 				r.Header.Get("X-Forwarded-Uri")
 			refusal = http.StatusFound
 		}
-		if c, err := r.Cookie("authelia_session"); err == nil && c.Value == "signed in" {
+		if c, err := r.Cookie("authelia_session"); err == nil && c.Value != "" {
+			if name, named := strings.CutPrefix(c.Value, "as "); named {
+				w.Header().Set("Remote-User", name)
+			}
 			return
 		}
 		w.Header().Set("Location", "https://auth.example.org/?rd="+asked)
@@ -317,7 +320,11 @@ func TestASignInPageInFront(t *testing.T) {
 			p.run(t, p.configuration(t, "sign-in"), listen,
 				map[string]string{"127.0.0.1:8420": server, "127.0.0.1:9091": authelia(t)})
 			s := startAt(t, t.TempDir(), server, "REPRISE_BASE_URL=http://"+listen,
-				"REPRISE_TRUSTED_PROXIES=127.0.0.1")
+				"REPRISE_TRUSTED_PROXIES=127.0.0.1", "REPRISE_AUTH_PROXY_HEADER=Remote-User",
+				"REPRISE_AUTH_PROXY_FROM=127.0.0.1")
+			first := s.visitor()
+			first.pass(t, "as alice")
+			require.Contains(t, first.page("/", http.StatusOK), "This server has no account yet", "no header makes it")
 			alice := s.newcomer() // through /api/, which is let through
 			stranger := s.visitor()
 			stranger.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -346,16 +353,33 @@ func TestASignInPageInFront(t *testing.T) {
 			require.Equal(t, http.StatusOK, resp.StatusCode)
 
 			alice.open() // a page's websocket
-			alice.pass(t)
+			alice.pass(t, "signed in")
 			require.Contains(t, alice.page("/", http.StatusOK), "Sign out")
+
+			// who is named there need not sign in here, and nobody names themself
+			named := s.visitor()
+			named.pass(t, "as ALICE")
+			require.Contains(t, named.page("/settings/account", http.StatusOK), "Alice")
+			named.pass(t, "as nobody")
+			require.Contains(t, named.page("/", http.StatusForbidden), "nobody has that name here")
+			for _, path := range []string{"/api/v1/account", "/listens"} {
+				forged, err := http.NewRequest(http.MethodGet, s.url+path, nil)
+				require.NoError(t, err)
+				forged.Header.Set("Remote-User", "Alice")
+				forged.AddCookie(&http.Cookie{Name: "authelia_session", Value: "signed in"})
+				resp, err := stranger.Do(forged)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+				require.Contains(t, []int{http.StatusUnauthorized, http.StatusSeeOther}, resp.StatusCode, path)
+			}
 		})
 	}
 }
 
-// pass signs in at authelia.
-func (v *person) pass(t *testing.T) {
+// pass signs in at authelia, which may say as whom.
+func (v *person) pass(t *testing.T, session string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodGet, v.base, nil)
 	require.NoError(t, err)
-	v.Jar.SetCookies(req.URL, []*http.Cookie{{Name: "authelia_session", Value: "signed in", Path: "/"}})
+	v.Jar.SetCookies(req.URL, []*http.Cookie{{Name: "authelia_session", Value: session, Path: "/"}})
 }

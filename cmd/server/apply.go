@@ -38,6 +38,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
 	a.mqtt.Configure(now.MQTT)
+	a.server.Issuer.Configure(now.OpenID)
 	a.server.Backups.Configure(now.Backup)
 	a.server.Enrichment.SetEvery(now.EnrichEvery)
 	a.watch.Configure(now.NowPlaying)
@@ -94,5 +95,5 @@ func syncOptions(c config.Config) syncer.Options {
 
 func reachOfSettings(c config.Config) server.Reach {
 	return server.Reach{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, TrustedProxies: c.TrustedProxies,
-		AdminToken: c.AdminToken}
+		AdminToken: c.AdminToken, Proxy: c.Proxy}
 }

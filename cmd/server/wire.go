@@ -29,6 +29,7 @@ import (
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
 	"reprise/internal/observe"
+	"reprise/internal/openid"
 	"reprise/internal/peers"
 	"reprise/internal/players"
 	"reprise/internal/providers"
@@ -158,7 +159,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
 		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
-		Reports: reports, Breakers: endpoints, Uplink: endpoints, Rollup: counters.Rollup, Counters: counters.Metrics}
+		Issuer: openid.New(outside, c.OpenID), Reports: reports, Breakers: endpoints, Uplink: endpoints,
+		Rollup: counters.Rollup, Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services, Connections: connections,
 		Breakers: roundTripper.Breakers, Leads: func() bool { return apps.Holds(leases.OfLeader) }}
 	pages.Metrics = counters.Handler(now.States, log)

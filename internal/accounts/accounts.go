@@ -126,6 +126,9 @@ func checkName(name string) error {
 	return nil
 }
 
+// NameKey returns what two names of accounts have in common that are taken for one.
+func NameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
 // CheckLabel returns the name that a person gives to a thing of theirs as it is kept, or an InputError.
 func CheckLabel(name string) (string, error) {
 	name = strings.TrimSpace(name)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Identity is a person as an issuer of OpenID Connect knows them. Issuer and subject together say who it is, and nothing
-// else does: names and addresses change hands.
+// Identity is a person as an issuer of OpenID Connect knows them. Issuer and subject together say who it is, and
+// nothing else does: names and addresses change hands.
 type Identity struct {
 	Issuer, Subject string
 	User            int64
@@ -27,10 +27,10 @@ var (
 
 // IdentityStore keeps identities.
 type IdentityStore interface {
-	// UserOfIdentity returns the account of an identity and notes that it was used, or ErrUnknown.
-	UserOfIdentity(ctx context.Context, i Identity) (User, error)
-	// AddIdentity links an identity to the account that it names; once more, it changes the name only. It is ErrOthers
-	// if it belongs to another account.
+	// UserOfIdentity returns the account of an identity, or ErrUnknown.
+	UserOfIdentity(ctx context.Context, issuer, subject string) (User, error)
+	// AddIdentity links an identity to the account that it names. Once more, it notes that it was used, and how it is
+	// called by now. It is ErrOthers if it belongs to another account.
 	AddIdentity(ctx context.Context, i Identity) error
 	// AddUserOf makes an account with an identity, or without one if that is zero, in one transaction. With the hash of
 	// an invitation, that is used up and says the role. It returns ErrTaken, ErrOthers, ErrLink, or ErrEmpty.

@@ -17,9 +17,10 @@ const (
 // Arrival is how somebody came in, with what it takes to end their session at an issuer as well.
 type Arrival struct {
 	Way    Way
-	Issuer string // empty for another way, like the others
-	There  string // the session at the issuer; empty if it has no name
-	Token  string // the ID token, by which the issuer knows whose session ends
+	Issuer string        // empty for another way, like the others
+	There  string        // the session at the issuer; empty if it has no name
+	Token  string        // the ID token, by which the issuer knows whose session ends
+	For    time.Duration // how long they stay signed in; 0 for as long as anybody
 }
 
 // Session is a browser in which somebody is signed in.

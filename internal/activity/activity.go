@@ -48,6 +48,10 @@ const (
 	PasswordReset Action = "password_reset"
 	SessionEnded  Action = "session_ended"  // Subject: the browser, and the address
 	SessionsEnded Action = "sessions_ended" // all others
+
+	IdentityLinked   Action = "identity_linked"   // Subject: the issuer
+	IdentityUnlinked Action = "identity_unlinked" // Subject: the issuer
+
 	TokenMade     Action = "token_made"     // Subject: its name
 	TokenRevoked  Action = "token_revoked"  // Subject: its name
 	PlayerAdded   Action = "player_added"   // Subject: its name

@@ -70,6 +70,8 @@ type Config struct {
 
 	Backup Backup
 	MQTT   MQTT
+	OpenID OpenID
+	Proxy  Proxy
 
 	AllowPrivateUpstreams bool
 	AllowedUpstreams      []string // every member may read why these hosts do not answer

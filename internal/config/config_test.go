@@ -59,6 +59,8 @@ func TestDefaults(t *testing.T) {
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
 		ArtMaxMiB: 512, Backup: Backup{Keep: 7}, MQTT: MQTT{Topic: "reprise", Discovery: "homeassistant"},
+		OpenID: OpenID{Scopes: []string{"openid", "profile", "email"}, GroupsClaim: "groups",
+			Session: 30 * 24 * time.Hour, Form: FormShown},
 		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
 		BreakerCooldown: time.Minute, BreakerMaxOpen: 10 * time.Minute, AllowPrivateUpstreams: true,
@@ -132,6 +134,14 @@ delivery:
 notify: {urls: ["ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"]}
 art: {max_mib: 0}
 mqtt: {url: "mqtt://reprise:a%20password@broker.lan", topic: /music/, discovery: "off"}
+auth:
+  oidc: {issuer: https://auth.example.org/realms/home/, client_id: reprise, client_secret: of the issuer,
+    scopes: groups openid, button: Home, allow_group: music, admin_group: admins, groups_claim: roles,
+    create_accounts: true, session: 1h, password_form: skipped}
+  proxy_header: remote-user
+  proxy_from: [172.18.0.5]
+  proxy_create_accounts: true
+  proxy_sign_out: https://auth.example.org/logout
 backup:
   daily: true
   keep: 30
@@ -193,6 +203,11 @@ func TestEverySettingIsRead(t *testing.T) {
 			Name: "music/reprise", AccessKey: "access", SecretKey: "secret"}},
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		MQTT:       MQTT{Broker: "mqtt://reprise:a%20password@broker.lan", Topic: "music"},
+		OpenID: OpenID{Issuer: "https://auth.example.org/realms/home/", ClientID: "reprise",
+			ClientSecret: "of the issuer", Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music",
+			AdminGroup: "admins", GroupsClaim: "roles", CreateAccounts: true, Session: time.Hour, Form: FormSkipped},
+		Proxy: Proxy{Header: "Remote-User", From: []string{"172.18.0.5/32"}, CreateAccounts: true,
+			SignOut: "https://auth.example.org/logout"},
 		Providers: map[string]providers.Settings{
 			"spotify": {"api_url": text("http://127.0.0.1:1/api"),
 				"auth_url":  text("http://127.0.0.1:1/authorize/?tenant=1"),
@@ -233,6 +248,14 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_NOTIFY_URLS=ntfy://ntfy.sh/topic,telegram://1:a@telegram?chats=1,2", "REPRISE_ART_MAX_MIB=0",
 		"REPRISE_MQTT_URL=mqtt://reprise:a%20password@broker.lan", "REPRISE_MQTT_TOPIC=music",
 		"REPRISE_MQTT_DISCOVERY=off",
+		"REPRISE_AUTH_OIDC_ISSUER=https://auth.example.org/realms/home/", "REPRISE_AUTH_OIDC_CLIENT_ID=reprise",
+		"REPRISE_AUTH_OIDC_CLIENT_SECRET=of the issuer", "REPRISE_AUTH_OIDC_SCOPES=groups openid",
+		"REPRISE_AUTH_OIDC_BUTTON=Home", "REPRISE_AUTH_OIDC_ALLOW_GROUP=music",
+		"REPRISE_AUTH_OIDC_ADMIN_GROUP=admins", "REPRISE_AUTH_OIDC_GROUPS_CLAIM=roles",
+		"REPRISE_AUTH_OIDC_CREATE_ACCOUNTS=true", "REPRISE_AUTH_OIDC_SESSION=1h",
+		"REPRISE_AUTH_OIDC_PASSWORD_FORM=skipped", "REPRISE_AUTH_PROXY_HEADER=remote-user",
+		"REPRISE_AUTH_PROXY_FROM=172.18.0.5", "REPRISE_AUTH_PROXY_CREATE_ACCOUNTS=true",
+		"REPRISE_AUTH_PROXY_SIGN_OUT=https://auth.example.org/logout",
 		"REPRISE_BACKUP_DAILY=true", "REPRISE_BACKUP_KEEP=30", "REPRISE_BACKUP_FOLDER=/mnt/nas",
 		"REPRISE_BACKUP_S3_ADDRESS=https://s3.example.org", "REPRISE_BACKUP_S3_BUCKET=music/reprise",
 		"REPRISE_BACKUP_S3_ACCESS_KEY=access", "REPRISE_BACKUP_S3_SECRET_KEY=secret",

@@ -48,6 +48,7 @@ type Group string
 // The groups.
 const (
 	Server        Group = "server"
+	SignIn        Group = "signin"
 	Backups       Group = "backups"
 	Network       Group = "network"
 	Services      Group = "services" // what people connect to
@@ -62,8 +63,8 @@ const (
 
 // Groups returns all groups, in the order in which people see them.
 func Groups() []Group {
-	return []Group{Server, Backups, Services, Metadata, Digest, Reading, Delivery, Notifications, Network, Resilience,
-		Restart}
+	return []Group{Server, SignIn, Backups, Services, Metadata, Digest, Reading, Delivery, Notifications, Network,
+		Resilience, Restart}
 }
 
 // Kind is the type of a setting's value.

@@ -24,8 +24,8 @@ type row struct {
 
 // settings returns the table of all settings, bound to the fields of c.
 func (c *Config) settings() []row {
-	return slices.Concat(c.ofServer(), c.ofCluster(), c.ofReading(), c.ofCare(), c.ofDelivery(), c.ofNetwork(),
-		c.ofBackup(), c.ofMQTT())
+	return slices.Concat(c.ofServer(), c.ofSignIn(), c.ofCluster(), c.ofReading(), c.ofCare(), c.ofDelivery(),
+		c.ofNetwork(), c.ofBackup(), c.ofMQTT())
 }
 
 func (c *Config) ofServer() []row {
@@ -162,6 +162,14 @@ func (c *Config) validate() (faults []Fault) {
 	if c.Backup.Bucket.incomplete() {
 		wrong("settings.wrong.backup_s3", []string{"backup.s3.address", "backup.s3.bucket", "backup.s3.access_key",
 			"backup.s3.secret_key"})
+	}
+	if (c.OpenID.Issuer == "") != (c.OpenID.ClientID == "") {
+		wrong("settings.wrong.together", []string{"auth.oidc.issuer", "auth.oidc.client_id"}, "One",
+			"auth.oidc.issuer", "Other", "auth.oidc.client_id")
+	}
+	if (c.Proxy.Header == "") != (len(c.Proxy.From) == 0) {
+		wrong("settings.wrong.together", []string{"auth.proxy_header", "auth.proxy_from"}, "One",
+			"auth.proxy_header", "Other", "auth.proxy_from")
 	}
 	if c.Cluster && (c.DatabaseURL == "" || c.SecretKey == "") {
 		wrong("settings.wrong.cluster", []string{"cluster.enabled", "database_url", "secret_key"})

@@ -31,6 +31,8 @@ var help = map[string]string{
 	"notifications_total":   "Notifications on their way to people, by channel: sent, failed, dropped (on purpose).",
 	"player_plays_total": "Plays that players sent: stored, known (sent before, or read from a service), refused (no " +
 		"play, or not readable); and requests: wrong_token, too_fast, failed (Reprise could not store it).",
+	"proxy_headers_refused_total": "Requests with the header by which a proxy says who somebody is, from elsewhere " +
+		"than that proxy. The header was ignored.",
 	"pool_keys": "API keys of this server by state: ready, cooling (not used for a while), refused (by the " +
 		"provider).",
 	"pool_rotations_total": "Requests that went on with the next key because of the last one: quota (spent), " +

@@ -39,6 +39,7 @@ type Metrics struct {
 	stored       *prometheus.CounterVec
 	duplicates   *prometheus.CounterVec
 	refused      *prometheus.CounterVec
+	forged       *prometheus.CounterVec
 	skipped      *prometheus.CounterVec
 	players      *prometheus.CounterVec
 }
@@ -94,6 +95,7 @@ func New(c Catalogue) *Metrics {
 	m.stored = m.counter("listens_stored_total", "provider")
 	m.duplicates = m.counter("duplicates_total", "provider")
 	m.refused = m.counter("listens_refused_total", "provider")
+	m.forged = m.counter("proxy_headers_refused_total")
 	m.skipped = m.counter("skipped_items_total", "provider", "category")
 	m.players = m.counter("player_plays_total", "result")
 	m.begin(c)
@@ -255,6 +257,13 @@ func (m *Metrics) Listens(provider string, added, known int) {
 func (m *Metrics) Refused(provider string, n int) {
 	if m != nil {
 		m.refused.WithLabelValues(provider).Add(float64(n))
+	}
+}
+
+// Forged counts a request that says who sent it, without having come through a proxy that may.
+func (m *Metrics) Forged() {
+	if m != nil {
+		m.forged.WithLabelValues().Inc()
 	}
 }
 

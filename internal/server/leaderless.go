@@ -33,7 +33,8 @@ var leaderless = map[string]map[string]bool{
 		/settings/people/:id /settings/people/:id/reset /settings/people/invitations /settings/profile
 		/settings/profile/preview
 		/settings/people/invitations/:id /settings/programs /settings/programs/:id/revoke
-		/settings/programs/made /settings/services /setup /share /sw.js /year/:code /year/:code/card.png
+		/settings/programs/made /settings/services /setup /share /sign-in/oidc
+		/sign-in/oidc/account /sign-in/oidc/callback /sw.js /year/:code /year/:code/card.png
 		/year/:code/card.svg /api/v1/account
 		/api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/completeness
 		/api/v1/completeness/:id/:month /api/v1/connections /api/v1/connections/:id
@@ -42,7 +43,7 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/corrections /api/v1/deliveries /api/v1/events /api/v1/events/sse /api/v1/export/all.zip
 		/api/v1/export/corrections.jsonl /api/v1/export/lastfm.csv /api/v1/export/listenbrainz.zip
 		/api/v1/export/listens.csv /api/v1/export/listens.jsonl /api/v1/export/maloja.json
-		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json
+		/api/v1/export/playlists/:file /api/v1/export/stats/:file /api/v1/feed.atom /api/v1/feed.json /api/v1/identities
 		/api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious /api/v1/loves
 		/api/v1/loves/services
 		/api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing /api/v1/openapi.yaml /api/v1/players
@@ -65,11 +66,13 @@ var leaderless = map[string]map[string]bool{
 		/players/:id/secret /players/allow
 		/reset /rules /rules/:id /rules/:id/apply /rules/:id/delete
 		/rules/:id/switch /rules/upload /settings/account/look /settings/account/name
+		/settings/account/identities /settings/account/identities/:id/remove
 		/settings/account/password /settings/account/sessions/:id/end /settings/account/sessions/end
 		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
 		/settings/people/:id/signout /settings/people/invitations /settings/people/invitations/:id/revoke
 		/settings/profile /settings/profile/delete
-		/settings/programs /settings/programs/:id/revoke /setup /api/v1/admin/invitations /api/v1/admin/users
+		/settings/programs /settings/programs/:id/revoke /setup
+		/sign-in/oidc/account /sign-in/oidc/account/link /sign-in/oidc/back-channel /api/v1/admin/invitations /api/v1/admin/users
 		/api/v1/admin/users/:id/reset /api/v1/albums/:id/merge /api/v1/albums/:id/split
 		/api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/imports
 		/api/v1/imports/:id/start /api/v1/invitation
@@ -89,7 +92,7 @@ var leaderless = map[string]map[string]bool{
 	`),
 	http.MethodDelete: routeSet(`
 		/api/v1/admin/invitations/:id /api/v1/admin/users/:id/sessions /api/v1/imports/:id
-		/api/v1/listens/:id /api/v1/players/:id /api/v1/profile /api/v1/recipes/:id
+		/api/v1/identities/:id /api/v1/listens/:id /api/v1/players/:id /api/v1/profile /api/v1/recipes/:id
 		/api/v1/rules/:id /api/v1/session /api/v1/sessions /api/v1/sessions/:id
 		/api/v1/tokens/:id /api/v1/tracks/:id/love
 	`),

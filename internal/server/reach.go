@@ -5,13 +5,16 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/config"
 	"reprise/internal/resilience"
+	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
+	"reprise/internal/words"
 )
 
 // Reach is what the settings say about how browsers and programs reach this server.
@@ -20,6 +23,7 @@ type Reach struct {
 	AllowedHosts   []string          // names by which browsers may ask, beside BaseURL's; "*" for all
 	TrustedProxies []string          // networks whose X-Forwarded-For is believed
 	AdminToken     resilience.Secret // of the operator API and the metrics; empty: none
+	Proxy          config.Proxy      // which one says who somebody is
 }
 
 // reach is a Reach in the form in which requests need it. It is never changed in place.
@@ -30,7 +34,8 @@ type reach struct {
 	protection *http.CrossOriginProtection
 	extract    echo.IPExtractor
 	proxies    []netip.Prefix
-	patterns   []string // of the hosts of our own pages
+	namers     []netip.Prefix // the proxies that say who somebody is
+	patterns   []string       // of the hosts of our own pages
 }
 
 // reached is the reach that holds now.
@@ -44,7 +49,8 @@ func newReach(r Reach, own []string) (*reach, error) {
 	}
 	now := &reach{Reach: r, base: base, protection: http.NewCrossOriginProtection(),
 		hosts:   edge.NewHosts(slices.Concat(r.AllowedHosts, own, []string{base.Host})...),
-		proxies: prefixes(r.TrustedProxies), patterns: patterns(base.Host, r.AllowedHosts)}
+		proxies: prefixes(r.TrustedProxies), namers: prefixes(r.Proxy.From),
+		patterns: patterns(base.Host, r.AllowedHosts)}
 	// A reverse proxy may ask by another name than the one by which browsers know this server.
 	for _, origin := range now.origins() {
 		if err := now.protection.AddTrustedOrigin(origin); err != nil {
@@ -71,6 +77,43 @@ func (r *reach) foreign(req *http.Request) bool {
 		return err != nil
 	}
 	return o.Scheme != r.base.Scheme && (r.base.Scheme == "https" || o.Host == r.base.Host)
+}
+
+// named takes the header from a request by which a proxy says who sent it, and returns that name. It is believed by the
+// address of the peer alone: what X-Forwarded-For says, anybody may have written. forged says that it came from
+// elsewhere; the error is a Refusal for a request with two names.
+func (r *reach) named(req *http.Request) (name string, forged bool, err error) {
+	if !r.Proxy.On() {
+		return "", false, nil
+	}
+	all := req.Header.Values(r.Proxy.Header)
+	req.Header.Del(r.Proxy.Header)
+	if len(all) == 0 {
+		return "", false, nil
+	}
+	if !within(req.RemoteAddr, r.namers) {
+		return "", true, nil
+	}
+	if len(all) > 1 {
+		return "", false, &core.Refusal{Status: http.StatusBadRequest, Title: words.New("proxied.twice"),
+			Detail: words.New("proxied.twice_text", "Header", r.Proxy.Header)}
+	}
+	name = strings.TrimSpace(all[0])
+	if strings.HasPrefix(name, unfilled) {
+		name = ""
+	}
+	return name, false, nil
+}
+
+// unfilled begins what Caddy 2.6 sends in place of a header that it should copy and that isn't there.
+const unfilled = "{http.reverse_proxy."
+
+// within reports whether an address with a port is in one of these networks.
+func within(address string, networks []netip.Prefix) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && slices.ContainsFunc(networks, func(n netip.Prefix) bool {
+		return n.Contains(at.Addr().Unmap().WithZone(""))
+	})
 }
 
 // origins returns where our own pages may come from when a reverse proxy asks by another name than browsers do.

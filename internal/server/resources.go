@@ -7,7 +7,9 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/config"
 	formats "reprise/internal/imports"
+	"reprise/internal/openid"
 	sent "reprise/internal/players"
 	"reprise/internal/server/activity"
 	"reprise/internal/server/admin"
@@ -39,6 +41,7 @@ import (
 	"reprise/internal/server/search"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/settings"
+	"reprise/internal/server/signin"
 	"reprise/internal/server/site"
 	"reprise/internal/server/songs"
 	"reprise/internal/server/tokens"
@@ -67,6 +70,7 @@ type Store interface {
 	loves.Store
 	ownlibrary.Store
 	people.Store
+	accounts.IdentityStore
 	welcome.Store
 	players.Store
 	playlists.Store
@@ -94,6 +98,7 @@ type resources struct {
 	core      *core.Core
 	people    *people.Handler
 	redeemer  *people.Redeemer
+	signin    *signin.Handler
 	settings  *settings.Handler
 	feed      *feed.Handler
 	years     *years.Handler
@@ -147,8 +152,20 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
 		Removals: c.Removals, Courier: c.Courier, Export: exports})
+	if c.Issuer == nil {
+		c.Issuer = openid.New(c.Client, config.OpenID{})
+	}
+	elsewhere := signin.New(signin.Options{Core: k, Issuer: c.Issuer, Store: c.Store, Accounts: c.Accounts,
+		Links: links, Steps: first})
+	k.Sessions.Welcome(elsewhere.ByProxy(func() bool { return at.Load().Proxy.CreateAccounts }))
 	entry := people.New(people.Options{
-		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first,
+		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first, Outside: elsewhere.Outside,
+		Away: func(by accounts.Arrival) string {
+			if by.Way == accounts.ByProxy {
+				return at.Load().Proxy.SignOut
+			}
+			return elsewhere.Away(by)
+		},
 	})
 	return &resources{
 		Config: c,
@@ -159,10 +176,11 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
 			return at.Load().extract(r)
 		}),
-		redeemer: people.NewRedeemer(k, links, first),
+		redeemer: people.NewRedeemer(k, links, first, elsewhere.Outside),
+		signin:   elsewhere,
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
-			Sessions: signedIn,
+			Sessions: signedIn, Identities: elsewhere,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -179,6 +197,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			}),
 			whole,
 			first,
+			elsewhere,
 			site.New(k, changeable(c)),
 			music.New(k, c.Store, c.Enrichment, rows),
 			heard,

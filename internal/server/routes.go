@@ -62,6 +62,8 @@ func (r *resources) routes() (*echo.Echo, error) {
 	help.New(r.core).Open(session.Group("", r.core.Sessions.MaySignIn))
 	session.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(session)
+	r.signin.Open(session)
+	r.signin.BackChannel(e)
 	r.redeemer.OpenAPI(open.On(session.Group("/api/v1")))
 	whole := r.core.WaitForBody(imports.TakesFiles)
 	pages := session.Group("", r.core.Sessions.MustSignIn, whole)
@@ -134,6 +136,16 @@ func (r *resources) secure(next echo.HandlerFunc) echo.HandlerFunc {
 		if now.foreign(c.Request()) {
 			return &core.Refusal{Status: http.StatusForbidden, Title: words.New("problem.site.title"),
 				Detail: words.New("problem.site.text")}
+		}
+		name, forged, err := now.named(c.Request())
+		if err != nil {
+			return err
+		}
+		if forged {
+			r.Counters.Forged()
+		}
+		if name != "" {
+			c.SetRequest(c.Request().WithContext(core.WithProxied(c.Request().Context(), name)))
 		}
 		if elsewhere(base, c.Request()) {
 			return c.Redirect(http.StatusTemporaryRedirect, base.String()+c.Request().URL.RequestURI())

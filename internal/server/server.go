@@ -36,6 +36,7 @@ import (
 	"reprise/internal/metrics"
 	"reprise/internal/notify"
 	"reprise/internal/oauth"
+	"reprise/internal/openid"
 	"reprise/internal/players"
 	"reprise/internal/providers"
 	"reprise/internal/removal"
@@ -78,6 +79,7 @@ type Config struct {
 	Art         *art.Cache         // nil: no pictures are kept
 	Settings    *settings.Settings // nil: they cannot be changed
 	Flow        *oauth.Flow
+	Issuer      *openid.Issuer // where people can sign in; nil: nowhere but here
 	Notifier    *notify.Notifier
 	Courier     *notify.Courier
 	Reports     *weekly.Reports

@@ -41,6 +41,8 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /profile/:code", "GET /profile/:code/card.png", "GET /profile/:code/card.svg", "GET /profile/:code/badge.svg",
 	"GET /profile/:code/feed.atom", "GET /profile/:code/art/:mark/:hash",
 	"GET /list/:file",
+	"GET /sign-in/oidc", "GET /sign-in/oidc/callback", "GET /sign-in/oidc/account", "POST /sign-in/oidc/account",
+	"POST /sign-in/oidc/account/link", "POST /sign-in/oidc/back-channel",
 	"GET /help", "GET /help/:page"}
 
 // The API has its own test, which also tries tokens.

@@ -271,8 +271,9 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 		return a.tokenWatcher(r, address, secret)
 	}
 	cookies := &http.Request{Header: http.Header{"Cookie": r.Header["Cookie"]}} // the rest of r need not be kept
+	name := proxiedOf(r.Context())
 	w = Watcher{MayAck: true, Still: func(ctx context.Context) (accounts.User, error) {
-		return a.sessions.cookieUser(ctx, cookies)
+		return a.sessions.cookieUser(WithProxied(ctx, name), cookies)
 	}}
 	ctx, _, err := a.sessions.load(r.Context(), r)
 	if err != nil {

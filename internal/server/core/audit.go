@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -74,14 +75,20 @@ func (k *Core) SignIn(c echo.Context, u accounts.User, by accounts.Arrival) erro
 	if err := k.Sessions.SignIn(ctx, u.ID, by); err != nil {
 		return err
 	}
-	k.Log.Info(logSignedIn, "address", c.RealIP(), "user_id", u.ID, "way", string(by.Way))
-	e := activity.Entry{User: u.ID, Action: activity.SignedIn,
-		Subject: accounts.Visit(accounts.Agent(c.Request().UserAgent()), c.RealIP())}
-	err := k.store.NoteOften(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), e, noteSignInsWithin)
-	if err != nil {
-		k.Log.Error("activity cannot be noted", "err", err)
-	}
+	k.Sessions.arrived(ctx, u, by.Way)
 	return nil
+}
+
+// arrived writes down that somebody has come in with the request of a context.
+func (s *Sessions) arrived(ctx context.Context, u accounts.User, by accounts.Way) {
+	v := visitOf(ctx)
+	s.log.Info(logSignedIn, "address", v.address, "user_id", u.ID, "way", string(by))
+	e := activity.Entry{User: u.ID, Action: activity.SignedIn,
+		Subject: accounts.Visit(accounts.Agent(v.request.UserAgent()), v.address)}
+	err := s.store.NoteOften(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), e, noteSignInsWithin)
+	if err != nil {
+		s.log.Error("activity cannot be noted", "err", err)
+	}
 }
 
 // NoteAccess writes down what the user of a request did about access, in the log of activity and in the server's. The

@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 const linkKey = "link" // in a session: the hash of the code of the link that was opened
 
@@ -13,3 +16,20 @@ func (s *Sessions) Link(ctx context.Context) string { return s.manager.GetString
 
 // DropLink forgets what KeepLink noted.
 func (s *Sessions) DropLink(ctx context.Context) { s.manager.Remove(ctx, linkKey) }
+
+// Keep keeps something for a later request of the same browser, in place of what was kept under that name.
+func (s *Sessions) Keep(ctx context.Context, name string, v any) error {
+	text, err := json.Marshal(v)
+	if err == nil {
+		s.manager.Put(ctx, name, string(text))
+	}
+	return err
+}
+
+// Kept reads into v what Keep kept under a name, and reports whether there was anything.
+func (s *Sessions) Kept(ctx context.Context, name string, v any) bool {
+	return json.Unmarshal([]byte(s.manager.GetString(ctx, name)), v) == nil
+}
+
+// Drop forgets what Keep kept under a name.
+func (s *Sessions) Drop(ctx context.Context, name string) { s.manager.Remove(ctx, name) }

@@ -17,3 +17,12 @@ func (k *Core) Onward(c echo.Context, to string) error {
 	return k.Show(c, http.StatusOK, words.T(ctx, "connect.onward"), ui.Empty(words.T(ctx, "connect.onward"),
 		[]ui.Action{{Label: words.T(ctx, "connect.onward_button"), URL: LocalPath(to), Main: true}}))
 }
+
+// Away ends a session whose browser goes on to an address elsewhere, where a session of the same person ends as well.
+// The address is from the settings, or from the issuer that they name.
+func (k *Core) Away(c echo.Context, to string) error {
+	ctx := c.Request().Context()
+	c.Response().Header().Set("Refresh", "0; url="+to)
+	return k.Show(c, http.StatusOK, words.T(ctx, "connect.onward"), ui.Empty(words.T(ctx, "openid.away"),
+		[]ui.Action{{Label: words.T(ctx, "connect.onward_button"), URL: to, Main: true}}))
+}

@@ -34,6 +34,7 @@ const (
 	flashKey    = "flash" // in a session: a sentence for the next page
 	undoKey     = "undo"  // in a session: where a form undoes what that sentence tells of, and where it leads back
 	wayKey      = "way"   // in a session: how its user came in
+	atKey       = "at"    // in a session: when
 	issuerKey   = "issuer"
 	thereKey    = "there"    // in a session: its name at the issuer
 	tokenKey    = "id_token" // in a session: by which the issuer knows whose it is
@@ -52,6 +53,8 @@ type Sessions struct {
 	bus      *events.Bus
 	demoUser int64
 	shares   shares
+
+	newcomers Newcomers
 }
 
 // cookies says how sessions are kept in browsers: over TLS otherwise than without.
@@ -221,6 +224,9 @@ func (s *Sessions) shared(c echo.Context, user int64, next echo.HandlerFunc) err
 
 // User returns the signed-in user of a session, or accounts.ErrUnknown.
 func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
+	if name := proxiedOf(ctx); name != "" {
+		return s.proxied(ctx, name)
+	}
 	id := s.manager.GetInt64(ctx, userKey)
 	if id == 0 && s.demoUser != 0 {
 		id = s.demoUser
@@ -231,13 +237,17 @@ func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
 	return s.userByID(ctx, id)
 }
 
-// userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened.
+// userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened, or
+// when a proxy has to say whose it is, and doesn't.
 func (s *Sessions) userByID(ctx context.Context, id int64) (accounts.User, error) {
 	if id == 0 {
 		return accounts.User{}, accounts.ErrUnknown
 	}
 	u, err := s.store.UserByID(ctx, id)
 	if err == nil && s.manager.GetString(ctx, stampKey) != fingerprint(u.PasswordHash) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	if err == nil && accounts.Way(s.manager.GetString(ctx, wayKey)) == accounts.ByProxy && !vouched(ctx, u) {
 		return accounts.User{}, accounts.ErrUnknown
 	}
 	return u, err
@@ -288,6 +298,12 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 		tokenKey: by.Token} {
 		s.manager.Put(ctx, key, value)
 	}
+	s.manager.Put(ctx, atKey, time.Now().Unix())
+	life := sessionLife
+	if by.For > 0 {
+		life = min(life, by.For)
+	}
+	s.manager.SetDeadline(ctx, time.Now().Add(life).UTC())
 	visitOf(ctx).user = u
 	if code := words.From(ctx).Code(); code != u.BrowserLanguage {
 		if err := s.store.SetBrowserLanguage(ctx, user, code); err != nil { // they are signed in nevertheless
@@ -302,6 +318,14 @@ func (s *Sessions) Arrival(ctx context.Context) accounts.Arrival {
 	return accounts.Arrival{Way: accounts.Way(s.manager.GetString(ctx, wayKey)),
 		Issuer: s.manager.GetString(ctx, issuerKey), There: s.manager.GetString(ctx, thereKey),
 		Token: s.manager.GetString(ctx, tokenKey)}
+}
+
+// signedInAt returns when the user of a session came in.
+func (s *Sessions) signedInAt(ctx context.Context) time.Time {
+	if at := s.manager.GetInt64(ctx, atKey); at > 0 {
+		return time.Unix(at, 0)
+	}
+	return s.manager.Deadline(ctx).Add(-sessionLife) // it began before that was noted
 }
 
 // SignOut ends the session and the streams that were opened with it.

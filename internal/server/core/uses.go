@@ -71,7 +71,7 @@ func (s *Sessions) use(ctx context.Context, user int64) error {
 	}
 	by := s.Arrival(ctx)
 	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: accounts.Agent(v.request.UserAgent()),
-		Address: v.address, SignedInAt: s.manager.Deadline(ctx).Add(-sessionLife), UsedAt: time.Now(), Way: by.Way,
+		Address: v.address, SignedInAt: s.signedInAt(ctx), UsedAt: time.Now(), Way: by.Way,
 		Issuer: by.Issuer, There: by.There}, most)
 }
 
@@ -136,6 +136,21 @@ func (s *Sessions) EndOthers(ctx context.Context, user int64) (int, error) {
 		s.Recheck(user)
 	}
 	return n, err
+}
+
+// EndThere ends the sessions of a user that began at an issuer, with their streams, and returns their number; with the
+// name of a session there, only those of it.
+func (s *Sessions) EndThere(ctx context.Context, user int64, issuer, there string) (int, error) {
+	n, err := s.rows.EndThere(ctx, user, issuer, there)
+	if err == nil {
+		s.Recheck(user)
+	}
+	return n, err
+}
+
+// WhoseThere returns whose sessions began with a session at an issuer.
+func (s *Sessions) WhoseThere(ctx context.Context, issuer, there string) ([]int64, error) {
+	return s.rows.WhoseThere(ctx, issuer, there)
 }
 
 // EndAll ends all sessions of a user, with their streams, and returns their number.

@@ -72,6 +72,9 @@ func viewOf(ctx context.Context, all []settings.Item, given map[string]string, r
 			group.add(i, f, name)
 		}
 		group.note(ctx, of)
+		if g == config.SignIn {
+			group.Above = trySignIn()
+		}
 		if len(group.Forms) > 0 {
 			v.Groups = append(v.Groups, group)
 		}
@@ -108,7 +111,8 @@ func (g *groupView) add(i settings.Item, f ui.Field, name func(string) string) {
 
 // seldom reports whether few people need a setting: it is in a fold of its form.
 func seldom(i settings.Item) bool {
-	return strings.HasPrefix(i.Path, "backup.s3.") ||
+	return strings.HasPrefix(i.Path, "backup.s3.") || strings.HasPrefix(i.Path, "auth.proxy_") ||
+		slices.Contains([]string{"auth.oidc.groups_claim", "auth.oidc.scopes", "auth.oidc.session"}, i.Path) ||
 		i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) ||
 		i.Path == "admin_token" || i.Path == "log.level"
 }

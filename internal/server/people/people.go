@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -22,6 +23,11 @@ type Options struct {
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
 	Steps    Steps
+	// Outside returns what people call the issuer by which they can sign in as well, empty for none, and how the form
+	// of the password is shown beside it: "shown", "hidden" or "skipped".
+	Outside func() (name, form string)
+	// Away returns where a browser goes after signing out, so that a session elsewhere ends as well; empty for nowhere.
+	Away func(accounts.Arrival) string
 }
 
 // Steps leads a person through their first steps.
@@ -37,11 +43,14 @@ type Handler struct {
 	accounts *accounts.Accounts
 	courier  *notify.Courier
 	steps    Steps
+	outside  func() (name, form string)
+	away     func(accounts.Arrival) string
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, steps: o.Steps}
+	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, steps: o.Steps,
+		outside: o.Outside, away: o.Away}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -143,10 +152,21 @@ func (h *Handler) loginPage(c echo.Context) error {
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
-	return h.showLogin(c, http.StatusOK, loginView{After: c.QueryParam("after")})
+	after := core.LocalPath(c.QueryParam("after"))
+	if name, form := h.outside(); name != "" && form == skipped && !c.QueryParams().Has("local") {
+		return c.Redirect(http.StatusSeeOther, "/sign-in/oidc?after="+url.QueryEscape(after))
+	}
+	return h.showLogin(c, http.StatusOK, loginView{After: after, Local: c.QueryParams().Has("local")})
 }
 
+// skipped is how the form of the password is shown where the browser goes on to the issuer by itself, and shown where
+// it is beside the issuer's button.
+const skipped, shown = "skipped", "shown"
+
 func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
+	var form string
+	v.Outside, form = h.outside()
+	v.Local = v.Local || v.Outside == "" || form == shown || v.Problem != ""
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }
 
@@ -194,10 +214,14 @@ func (h *Handler) loginAPI(c echo.Context, in *signInRequest) (core.None, error)
 }
 
 func (h *Handler) logoutForm(c echo.Context) error {
+	away := h.away(h.core.Sessions.Arrival(c.Request().Context()))
 	if err := h.core.Sessions.SignOut(c); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, "/login")
+	if away != "" {
+		return h.core.Away(c, away)
+	}
+	return c.Redirect(http.StatusSeeOther, "/login?local")
 }
 
 func (h *Handler) logoutAPI(c echo.Context, _ *core.None) (out core.None, _ error) {

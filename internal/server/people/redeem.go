@@ -18,14 +18,15 @@ import (
 // Opening a link uses nothing up, because mail programs and chats open links to preview them. It notes the hash of the
 // link's code in the session, and redirects to an address without the code, so that no later request names it.
 type Redeemer struct {
-	core  *core.Core
-	links *accounts.Links
-	steps Steps
+	core    *core.Core
+	links   *accounts.Links
+	steps   Steps
+	outside func() (name, form string)
 }
 
-// NewRedeemer returns a Redeemer.
-func NewRedeemer(k *core.Core, links *accounts.Links, s Steps) *Redeemer {
-	return &Redeemer{core: k, links: links, steps: s}
+// NewRedeemer returns a Redeemer. See [Options] for outside.
+func NewRedeemer(k *core.Core, links *accounts.Links, s Steps, outside func() (name, form string)) *Redeemer {
+	return &Redeemer{core: k, links: links, steps: s, outside: outside}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -80,6 +81,7 @@ type redeemView struct {
 	By                        string  // who made it; empty: the operator
 	As                        string  // who is signed in in this browser
 	Way                       *ui.Way // of an invitation
+	Outside                   string  // where an invited person may come from instead of choosing a password
 }
 
 func (h *Redeemer) page(kind string) echo.HandlerFunc {
@@ -98,6 +100,7 @@ func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 	}
 	if v.Kind == accounts.Invitation {
 		v.Way = h.steps.First(v.Role)
+		v.Outside, _ = h.outside()
 	}
 	return h.core.Show(c, status, v.title(c.Request().Context()), redeem(v))
 }

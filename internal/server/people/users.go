@@ -220,7 +220,8 @@ func (h *Users) ChangePassword(c echo.Context, old, password string) error {
 		return u, h.accounts.ChangePassword(ctx, u.Name, old, password)
 	})
 	if err == nil {
-		err = h.core.Sessions.SignIn(ctx, u.ID, h.core.Sessions.Arrival(ctx)) // the session of this request has ended, too
+		// the session of this request has ended, too
+		err = h.core.Sessions.SignIn(ctx, u.ID, h.core.Sessions.Arrival(ctx))
 	}
 	if err == nil {
 		h.core.Sessions.Recheck(u.ID)

@@ -28,7 +28,8 @@ var zones = strings.Fields(zoneList)
 type accountView struct {
 	User     accounts.User
 	Sessions templ.Component
-	Zones    []string // that can be chosen
+	Others   templ.Component // where else they sign in; nil for nowhere
+	Zones    []string        // that can be chosen
 
 	Form, Problem string // the form that failed, and why
 	Name, Zone    string // what was typed in it
@@ -42,6 +43,9 @@ func (h *Handler) showAccount(c echo.Context, status int, v accountView) (err er
 	ctx := c.Request().Context()
 	v.User, v.Zones = core.UserOf(c), zones
 	if v.Sessions, err = h.sessions.Part(ctx, v.User.ID); err != nil {
+		return err
+	}
+	if v.Others, err = h.elsewhere.Part(ctx, v.User.ID); err != nil {
 		return err
 	}
 	return h.core.ShowSettings(c, status, words.T(ctx, "account.title"), account(v))

@@ -3,9 +3,11 @@
 package settings
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
@@ -20,28 +22,35 @@ import (
 
 // Options are what a Handler is made from: the resources that the pages show.
 type Options struct {
-	Core     *core.Core
-	Statuses *connections.Statuses
-	People   *people.Users
-	Accounts *accounts.Accounts
-	Tokens   *tokens.Handler
-	Sessions *sessions.Handler
+	Core       *core.Core
+	Statuses   *connections.Statuses
+	People     *people.Users
+	Accounts   *accounts.Accounts
+	Tokens     *tokens.Handler
+	Sessions   *sessions.Handler
+	Identities identities
+}
+
+// identities shows where else a user signs in; the part is nil where that is nowhere.
+type identities interface {
+	Part(ctx context.Context, user int64) (templ.Component, error)
 }
 
 // Handler answers for pages of the settings.
 type Handler struct {
-	core     *core.Core
-	statuses *connections.Statuses
-	people   *people.Users
-	accounts *accounts.Accounts
-	tokens   *tokens.Handler
-	sessions *sessions.Handler
+	core      *core.Core
+	statuses  *connections.Statuses
+	people    *people.Users
+	accounts  *accounts.Accounts
+	tokens    *tokens.Handler
+	sessions  *sessions.Handler
+	elsewhere identities
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	return &Handler{core: o.Core, statuses: o.Statuses, people: o.People, accounts: o.Accounts, tokens: o.Tokens,
-		sessions: o.Sessions}
+		sessions: o.Sessions, elsewhere: o.Identities}
 }
 
 // Pages adds the routes of the pages.

@@ -21,21 +21,10 @@ func scanIdentity(r db.Scanner) (i accounts.Identity, err error) {
 }
 
 // UserOfIdentity implements accounts.IdentityStore.
-func (s *Store) UserOfIdentity(ctx context.Context, i accounts.Identity) (u accounts.User, err error) {
-	err = s.db.Write(ctx, func(tx *sql.Tx) error {
-		var user int64
-		err := tx.QueryRowContext(ctx, `UPDATE identities SET used_at = $1, name = $2
-			WHERE issuer = $3 AND subject = $4 RETURNING user_id`, db.Millis(time.Now()), i.Name, i.Issuer, i.Subject).
-			Scan(&user)
-		if err != nil {
-			return known(err)
-		}
-		if u, err = Person(ctx, tx, user); err == nil && u.Role == Leaving {
-			err = accounts.ErrUnknown
-		}
-		return err
-	})
-	return u, err
+func (s *Store) UserOfIdentity(ctx context.Context, issuer, subject string) (accounts.User, error) {
+	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+`WHERE role <> $1 AND id =
+		(SELECT user_id FROM identities WHERE issuer = $2 AND subject = $3)`, Leaving, issuer, subject))
+	return u, known(err)
 }
 
 // AddIdentity implements accounts.IdentityStore.
@@ -56,7 +45,7 @@ func addIdentity(ctx context.Context, tx *sql.Tx, i accounts.Identity) error {
 	now := db.Millis(time.Now())
 	n, err := db.Affected(tx.ExecContext(ctx, `INSERT INTO identities
 		(issuer, subject, user_id, name, created_at, used_at) VALUES ($1, $2, $3, $4, $5, $5)
-		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name
+		ON CONFLICT (issuer, subject) DO UPDATE SET name = excluded.name, used_at = excluded.used_at
 		WHERE identities.user_id = excluded.user_id`, i.Issuer, i.Subject, i.User, i.Name, now))
 	if err == nil && n == 0 {
 		err = accounts.ErrOthers

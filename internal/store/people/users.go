@@ -41,7 +41,7 @@ func (s *Store) AddUser(ctx context.Context, u accounts.User, first bool) (accou
 func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (accounts.User, error) {
 	var all, same int
 	err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(CASE WHEN name_key = $1 THEN 1 ELSE 0 END), 0)
-		FROM users`, NameKey(u.Name)).Scan(&all, &same)
+		FROM users`, accounts.NameKey(u.Name)).Scan(&all, &same)
 	switch {
 	case err != nil:
 		return u, err
@@ -55,18 +55,15 @@ func insertUser(ctx context.Context, tx *sql.Tx, u accounts.User, first bool) (a
 	}
 	return u, db.ExecTx(ctx, tx, `INSERT INTO users (id, name, name_key, password_hash, role, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6)`,
-		u.ID, u.Name, NameKey(u.Name), u.PasswordHash, u.Role, db.Millis(u.CreatedAt))
+		u.ID, u.Name, accounts.NameKey(u.Name), u.PasswordHash, u.Role, db.Millis(u.CreatedAt))
 }
-
-// NameKey returns what two names of accounts have in common that are taken for one.
-func NameKey(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 const selectUser = `SELECT id, name, password_hash, role, created_at, language, zone, theme,
 	browser_language, shares_listening FROM users `
 
 // UserByName finds an account, or accounts.ErrUnknown.
 func (s *Store) UserByName(ctx context.Context, name string) (accounts.User, error) {
-	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+"WHERE name_key = $1", NameKey(name)))
+	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+"WHERE name_key = $1", accounts.NameKey(name)))
 	return u, known(err)
 }
 
@@ -91,7 +88,7 @@ func (s *Store) Users(ctx context.Context) ([]accounts.User, error) {
 // UsersPart returns a part of the accounts, the oldest first, without those that are being removed, and how many there
 // are in all whose names contain that text.
 func (s *Store) UsersPart(ctx context.Context, p accounts.Part) (part []accounts.User, total int, err error) {
-	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(NameKey(p.Like)) + "%"
+	like := "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(accounts.NameKey(p.Like)) + "%"
 	const where = `WHERE role <> $1 AND name_key LIKE $2 ESCAPE '\'`
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM users "+where, Leaving, like).Scan(&total)
 	if err != nil {
@@ -139,15 +136,16 @@ func (s *Store) Rename(ctx context.Context, user int64, name string) (before str
 		}
 		before = u.Name
 		var others int
-		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE name_key = $1 AND id <> $2", NameKey(name),
-			user).Scan(&others)
+		key := accounts.NameKey(name)
+		err = tx.QueryRowContext(ctx, "SELECT count(*) FROM users WHERE name_key = $1 AND id <> $2", key, user).
+			Scan(&others)
 		if err == nil && others > 0 {
 			err = accounts.ErrTaken
 		}
 		if err != nil {
 			return err
 		}
-		return db.ExecTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, NameKey(name), user)
+		return db.ExecTx(ctx, tx, "UPDATE users SET name = $1, name_key = $2 WHERE id = $3", name, key, user)
 	})
 	return before, err
 }
@@ -177,7 +175,7 @@ func (s *Store) Sharers(ctx context.Context) ([]accounts.User, error) {
 // Sharer finds one of the Sharers by name, or accounts.ErrUnknown.
 func (s *Store) Sharer(ctx context.Context, name string) (accounts.User, error) {
 	u, err := scanUser(s.db.Reader.QueryRowContext(ctx,
-		selectUser+"WHERE name_key = $1 AND shares_listening = 1 AND role <> $2", NameKey(name), Leaving))
+		selectUser+"WHERE name_key = $1 AND shares_listening = 1 AND role <> $2", accounts.NameKey(name), Leaving))
 	return u, known(err)
 }
 

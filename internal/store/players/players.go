@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/players"
 	"reprise/internal/store/connections"
@@ -100,7 +101,7 @@ func (s *Store) RedeemGrant(ctx context.Context, token string) (p players.Player
 // PlayersOf implements players.Store.
 func (s *Store) PlayersOf(ctx context.Context, user string) ([]players.Player, error) {
 	return db.List(ctx, s.db.Reader, s.scan,
-		selectPlayer+"WHERE u.name_key = $1 AND p.proof <> ''"+stays+" ORDER BY p.id", people.NameKey(user))
+		selectPlayer+"WHERE u.name_key = $1 AND p.proof <> ''"+stays+" ORDER BY p.id", accounts.NameKey(user))
 }
 
 // AddPlayer stores a player with its secret, and returns it with its id. It returns players.ErrName if its person has

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
+)
+
+// How the sign-in page shows the form of the password when there is an issuer of OpenID Connect.
+const (
+	FormShown   = "shown"   // beside the issuer's button
+	FormHidden  = "hidden"  // at /login?local only
+	FormSkipped = "skipped" // as hidden, and the browser goes on to the issuer by itself
+)
+
+var forms = []string{FormShown, FormHidden, FormSkipped}
+
+// OpenID is where people sign in who have an account at an issuer of OpenID Connect.
+type OpenID struct {
+	Issuer         string // empty for none
+	ClientID       string
+	ClientSecret   resilience.Secret // empty for a public client
+	Scopes         []string
+	Button         string // what the sign-in page calls it; empty: the issuer's host
+	AllowGroup     string // who may come in; empty: everybody
+	AdminGroup     string // who administers; empty: that is decided here
+	GroupsClaim    string
+	CreateAccounts bool          // for who has none; without it they need an invitation
+	Session        time.Duration // after which they have to come from there again
+	Form           string        // of the password: FormShown, FormHidden, FormSkipped
+}
+
+// On reports whether people can sign in there.
+func (o OpenID) On() bool { return o.Issuer != "" && o.ClientID != "" }
+
+// Proxy is a reverse proxy that says in a header who somebody is.
+type Proxy struct {
+	Header         string   // in its canonical form; empty for none
+	From           []string // networks of the proxies that are believed
+	CreateAccounts bool     // for names without one
+	SignOut        string   // where a session of the proxy ends; empty for nowhere
+}
+
+// On reports whether a proxy is believed.
+func (p Proxy) On() bool { return p.Header != "" && len(p.From) > 0 }
+
+func (c *Config) ofSignIn() []row {
+	in := func(name, def string, kind Kind, set func(string) error) row {
+		return row{Setting{Path: "auth." + name, Default: def, Group: SignIn, Kind: kind}, set}
+	}
+	o, p := &c.OpenID, &c.Proxy
+	return []row{
+		in("oidc.issuer", "", URL, issuer(&o.Issuer)),
+		in("oidc.client_id", "", Text, plainText(&o.ClientID)),
+		in("oidc.client_secret", "", Secret, func(s string) error {
+			o.ClientSecret = resilience.Secret(strings.TrimSpace(s))
+			return nil
+		}),
+		in("oidc.button", "", Text, plainText(&o.Button)),
+		in("oidc.create_accounts", "false", Boolean, boolean(&o.CreateAccounts)),
+		in("oidc.allow_group", "", Text, plainText(&o.AllowGroup)),
+		in("oidc.admin_group", "", Text, plainText(&o.AdminGroup)),
+		in("oidc.groups_claim", "groups", Text, plainText(&o.GroupsClaim)),
+		in("oidc.scopes", "openid profile email", Text, scopes(&o.Scopes)),
+		lasting("auth.oidc.session", "720h", SignIn, &o.Session, 5*time.Minute),
+		{Setting{Path: "auth.oidc.password_form", Default: FormShown, Group: SignIn, Kind: Choice, Choices: forms},
+			oneOf(&o.Form, forms...)},
+		in("proxy_header", "", Text, header(&p.Header)),
+		in("proxy_from", "", List, networks(&p.From)),
+		in("proxy_create_accounts", "false", Boolean, boolean(&p.CreateAccounts)),
+		in("proxy_sign_out", "", URL, addressOf(providers.PageURL, &p.SignOut)),
+	}
+}
+
+// issuer returns a setter for the address of an issuer. It is compared with what the issuer says of itself, letter by
+// letter, so a slash at its end stays.
+func issuer(to *string) func(string) error {
+	return func(s string) error {
+		s = strings.TrimSuffix(strings.TrimSpace(s), "/.well-known/openid-configuration")
+		if _, err := providers.PageURL.Parse(s); err != nil {
+			return err
+		}
+		if strings.ContainsAny(s, "?#") {
+			return words.Errorf("settings.wrong.issuer")
+		}
+		*to = s
+		return nil
+	}
+}
+
+// scopes returns a setter for what an issuer is asked for. Without openid it would not say who somebody is.
+func scopes(to *[]string) func(string) error {
+	return func(s string) error {
+		all := []string{"openid"}
+		for _, scope := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+			if !scopeName.MatchString(scope) {
+				return words.Errorf("settings.wrong.scope", "Value", scope)
+			}
+			if scope != "openid" {
+				all = append(all, scope)
+			}
+		}
+		*to = all
+		return nil
+	}
+}
+
+// scopeName matches a scope of OAuth 2 (RFC 6749, section 3.3).
+var scopeName = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+
+// headerName matches a name of a header that a proxy may set. The others are for browsers and programs.
+var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,60}$`)
+
+// taken are headers that mean something else.
+var taken = []string{"Authorization", "Cookie", "Host", "Origin", "Forwarded", "X-Forwarded-For", "Content-Type",
+	"Content-Length", "User-Agent", "Accept-Language"}
+
+func header(to *string) func(string) error {
+	return func(s string) error {
+		s = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(s))
+		if s != "" && !headerName.MatchString(s) || slices.Contains(taken, s) {
+			return words.Errorf("settings.wrong.header", "Value", s)
+		}
+		*to = s
+		return nil
+	}
+}

@@ -1,0 +1,372 @@
+// Package openid asks an issuer of OpenID Connect who somebody is: the authorization code flow with PKCE, where state
+// and nonce are used once, by the browser that began. It keeps nothing but what the issuer says of itself.
+package openid
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"reprise/internal/config"
+	"reprise/internal/resilience"
+)
+
+var (
+	// ErrOff says that no issuer is set up.
+	ErrOff = errors.New("there is no issuer")
+	// ErrBroken says that an answer does not fit to what was begun: it is another browser's, an old one, or forged.
+	ErrBroken = errors.New("the answer of the issuer does not fit")
+)
+
+// DownError says that an issuer can't be asked, or answers nonsense.
+type DownError struct {
+	Host string
+	Err  error
+}
+
+func (e *DownError) Error() string { return e.Host + " cannot be asked: " + e.Err.Error() }
+func (e *DownError) Unwrap() error { return e.Err }
+
+// RefusedError is what an issuer says in place of who somebody is: a code of RFC 6749 or of OpenID Connect, and perhaps
+// its own words, which nobody should trust.
+type RefusedError struct{ Code, Text string }
+
+func (e *RefusedError) Error() string { return "the issuer refused: " + e.Code }
+
+const (
+	// askWithin is how long an issuer may take to answer each question.
+	askWithin = 15 * time.Second
+	// lookAgain is after how long the issuer is asked again what it says of itself.
+	lookAgain = 6 * time.Hour
+	// PendingFor is how long somebody may take at the issuer.
+	PendingFor = 10 * time.Minute
+)
+
+// Pending is what the browser of somebody who is at the issuer has to come back with. It stays in the server's session.
+type Pending struct {
+	State, Nonce, Verifier string
+	Until                  time.Time
+}
+
+// Claims are what an issuer says of somebody.
+type Claims struct {
+	Issuer, Subject string // who it is
+	Name            string // how the issuer calls them; empty if it doesn't say
+	Groups          []string
+	Grouped         bool   // whether it said anything about groups
+	Session         string // of theirs at the issuer; empty if it has no name
+	Token           string // the ID token
+	All             map[string]any
+}
+
+// In reports whether somebody is in a group of the issuer.
+func (c Claims) In(group string) bool { return slices.Contains(c.Groups, group) }
+
+// Identity names who it is to the log of activity: no more than the issuer's own name for them.
+func (c Claims) Called() string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return c.Subject
+}
+
+// Issuer is where people sign in. Make it with New; it is safe for concurrent use.
+type Issuer struct {
+	client *http.Client
+
+	mu    sync.Mutex
+	now   config.OpenID
+	found *found // what the issuer said of itself; nil before it was asked
+}
+
+// found is an issuer that was asked.
+type found struct {
+	*oidc.Provider
+	at     time.Time
+	signOf string // where sessions end; empty if it offers that nowhere
+	named  bool   // its answers name it (RFC 9207)
+	posts  bool   // it takes a client's secret in the body only
+}
+
+// New returns an Issuer that is asked through a client.
+func New(client *http.Client, s config.OpenID) *Issuer { return &Issuer{client: client, now: s} }
+
+// Configure changes the settings. Who is at the issuer meanwhile has to begin again.
+func (i *Issuer) Configure(s config.OpenID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if s.Issuer != i.now.Issuer {
+		i.found = nil
+	}
+	i.now = s
+}
+
+// Settings returns the settings.
+func (i *Issuer) Settings() config.OpenID {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.now
+}
+
+// Host returns the host of the issuer, for people to read; empty without one.
+func (i *Issuer) Host() string { return hostOf(i.Settings().Issuer) }
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// find returns the issuer of the settings, with them. It asks once, and again after a while or a failure.
+func (i *Issuer) find(ctx context.Context) (*found, config.OpenID, error) {
+	i.mu.Lock()
+	s, at := i.now, i.found
+	i.mu.Unlock()
+	if !s.On() {
+		return nil, s, ErrOff
+	}
+	if at != nil && time.Since(at.at) < lookAgain {
+		return at, s, nil
+	}
+	p, err := oidc.NewProvider(ctx, s.Issuer)
+	if err != nil && at != nil {
+		return at, s, nil // what it said before is better than nothing
+	}
+	if err != nil {
+		return nil, s, &DownError{hostOf(s.Issuer), err}
+	}
+	var said struct {
+		End   string `json:"end_session_endpoint"`
+		Named bool   `json:"authorization_response_iss_parameter_supported"`
+		// How a client shows its secret; client_secret_basic if it doesn't say.
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := p.Claims(&said); err != nil {
+		return nil, s, &DownError{hostOf(s.Issuer), err}
+	}
+	at = &found{Provider: p, at: time.Now(), signOf: said.End, named: said.Named,
+		posts: len(said.Methods) > 0 && !slices.Contains(said.Methods, "client_secret_basic")}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.now.Issuer == s.Issuer {
+		i.found = at
+	}
+	return at, s, nil
+}
+
+// asking returns a context in which the issuer is asked.
+func (i *Issuer) asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(oidc.ClientContext(ctx, i.client), askWithin)
+}
+
+func (f *found) flow(s config.OpenID, back string) *oauth2.Config {
+	at := f.Endpoint()
+	if at.AuthStyle = oauth2.AuthStyleInHeader; f.posts || s.ClientSecret == "" {
+		at.AuthStyle = oauth2.AuthStyleInParams // a guess would use up the code
+	}
+	return &oauth2.Config{ClientID: s.ClientID, ClientSecret: string(s.ClientSecret), Endpoint: at,
+		RedirectURL: back, Scopes: s.Scopes}
+}
+
+// Begin returns the address at the issuer to which a browser goes, and what it has to come back with, to back. again
+// has the issuer ask somebody who is signed in there, too. The error is ErrOff or a DownError.
+func (i *Issuer) Begin(ctx context.Context, back string, again bool) (to string, p Pending, err error) {
+	ctx, cancel := i.asking(ctx)
+	defer cancel()
+	at, s, err := i.find(ctx)
+	if err != nil {
+		return "", p, err
+	}
+	p = Pending{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
+		Until: time.Now().Add(PendingFor)}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier)}
+	if again {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	}
+	return at.flow(s, back).AuthCodeURL(p.State, options...), p, nil
+}
+
+// Finish returns who came back with an answer of the issuer. The error is ErrOff, ErrBroken, a RefusedError or a
+// DownError.
+func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.Values) (c Claims, err error) {
+	if subtle.ConstantTimeCompare([]byte(p.State), []byte(answer.Get("state"))) != 1 || p.State == "" ||
+		time.Now().After(p.Until) {
+		return c, ErrBroken
+	}
+	ctx, cancel := i.asking(ctx)
+	defer cancel()
+	at, s, err := i.find(ctx)
+	if err != nil {
+		return c, err
+	}
+	if from := answer.Get("iss"); from != s.Issuer && (from != "" || at.named) { // another issuer's answer
+		return c, ErrBroken
+	}
+	if code := answer.Get("error"); code != "" {
+		return c, &RefusedError{code, answer.Get("error_description")}
+	}
+	token, err := at.flow(s, back).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(p.Verifier))
+	if refused := refusal(err); refused != nil {
+		return c, refused
+	}
+	if err != nil {
+		return c, &DownError{hostOf(s.Issuer), err}
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return c, fmt.Errorf("%w: there is no ID token", ErrBroken)
+	}
+	if c, err = i.read(ctx, at, s, p, token, raw); err != nil {
+		return Claims{}, err
+	}
+	return c, nil
+}
+
+// refusal returns what an issuer says in an answer that is no success; nil if that is nothing of OAuth.
+func refusal(err error) *RefusedError {
+	e, ok := errors.AsType[*resilience.AnswerError](err)
+	if !ok || e.Status < 400 || e.Status >= 500 {
+		return nil
+	}
+	var said struct {
+		Code string `json:"error"`
+		Text string `json:"error_description"`
+	}
+	if json.Unmarshal(e.Body, &said) != nil || said.Code == "" {
+		return nil
+	}
+	return &RefusedError{said.Code, said.Text}
+}
+
+// read checks an ID token, and returns what the issuer says of its subject, there and where it tells more about people.
+func (i *Issuer) read(ctx context.Context, at *found, s config.OpenID, p Pending, token *oauth2.Token, raw string) (
+	c Claims, err error) {
+	id, err := at.Verifier(&oidc.Config{ClientID: s.ClientID}).Verify(ctx, raw)
+	if err != nil {
+		return c, errors.Join(ErrBroken, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(p.Nonce)) != 1 {
+		return c, fmt.Errorf("%w: another nonce", ErrBroken)
+	}
+	if id.AccessTokenHash != "" {
+		if err := id.VerifyAccessToken(token.AccessToken); err != nil {
+			return c, errors.Join(ErrBroken, err)
+		}
+	}
+	all := map[string]any{}
+	if err := id.Claims(&all); err != nil {
+		return c, errors.Join(ErrBroken, err)
+	}
+	c = Claims{Issuer: id.Issuer, Subject: id.Subject, Token: raw, All: all}
+	if c.Subject == "" {
+		return c, fmt.Errorf("%w: no subject", ErrBroken)
+	}
+	c.Session, _ = all["sid"].(string)
+	if at.UserInfoEndpoint() != "" {
+		info, err := at.UserInfo(ctx, oauth2.StaticTokenSource(token))
+		if err != nil {
+			return c, &DownError{hostOf(s.Issuer), err}
+		}
+		if info.Subject != c.Subject { // somebody else's (section 5.3.2 of OpenID Connect Core)
+			return c, fmt.Errorf("%w: another subject", ErrBroken)
+		}
+		more := map[string]any{}
+		if err := info.Claims(&more); err != nil {
+			return c, errors.Join(ErrBroken, err)
+		}
+		for name, value := range more {
+			if _, signed := all[name]; !signed {
+				all[name] = value
+			}
+		}
+	}
+	c.Name = first(all, "preferred_username", "nickname", "name", "email")
+	c.Groups, c.Grouped = texts(all, s.GroupsClaim)
+	return c, nil
+}
+
+// first returns the first of these claims that is a text.
+func first(all map[string]any, names ...string) string {
+	for _, name := range names {
+		if text, ok := all[name].(string); ok && strings.TrimSpace(text) != "" {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
+}
+
+// texts returns the texts of a claim: a list, or a single one. Keycloak's own roles lie deeper, so a name may be a path
+// with dots, such as realm_access.roles.
+func texts(all map[string]any, name string) (list []string, there bool) {
+	value, there := all[name]
+	if head, rest, path := strings.Cut(name, "."); !there && path {
+		inner, _ := all[head].(map[string]any)
+		return texts(inner, rest)
+	}
+	switch value := value.(type) {
+	case string:
+		list = []string{value}
+	case []any:
+		for _, one := range value {
+			if text, ok := one.(string); ok {
+				list = append(list, text)
+			}
+		}
+	}
+	return list, there
+}
+
+// SignOut returns where somebody's session at the issuer ends, so that the browser comes back to back; empty if it
+// offers that nowhere. It asks nobody.
+func (i *Issuer) SignOut(token, back string) string {
+	i.mu.Lock()
+	at, s := i.found, i.now
+	i.mu.Unlock()
+	if at == nil || at.signOf == "" {
+		return ""
+	}
+	to, err := url.Parse(at.signOf)
+	if err != nil || to.Scheme != "https" && to.Scheme != "http" {
+		return ""
+	}
+	q := to.Query()
+	q.Set("client_id", s.ClientID)
+	q.Set("post_logout_redirect_uri", back)
+	if token != "" {
+		q.Set("id_token_hint", token)
+	}
+	to.RawQuery = q.Encode()
+	return to.String()
+}
+
+// SignedOut is what an issuer tells when somebody signed out there: who, or which of their sessions, or both.
+type SignedOut struct{ Issuer, Subject, Session, ID string }
+
+// SignedOut reads what an issuer sends through the back channel. The error is ErrOff, ErrBroken or a DownError.
+func (i *Issuer) SignedOut(ctx context.Context, token string) (out SignedOut, err error) {
+	ctx, cancel := i.asking(ctx)
+	defer cancel()
+	at, s, err := i.find(ctx)
+	if err != nil {
+		return out, err
+	}
+	said, err := at.Verifier(&oidc.Config{ClientID: s.ClientID}).VerifyLogout(ctx, token)
+	if err != nil {
+		return out, errors.Join(ErrBroken, err)
+	}
+	return SignedOut{said.Issuer, said.Subject, said.SessionID, said.TokenID}, nil
+}

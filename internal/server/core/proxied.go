@@ -1,0 +1,72 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"reprise/internal/accounts"
+	"reprise/internal/words"
+)
+
+type proxiedContext struct{}
+
+// WithProxied returns a context of a request of which a trusted reverse proxy says who sent it.
+func WithProxied(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, proxiedContext{}, name)
+}
+
+// proxiedOf returns what WithProxied noted; empty if no proxy said anything.
+func proxiedOf(ctx context.Context) string {
+	name, _ := ctx.Value(proxiedContext{}).(string)
+	return name
+}
+
+// Newcomers makes an account for somebody whom a trusted reverse proxy has named, or returns accounts.ErrUnknown where
+// only those come in who have one.
+type Newcomers func(ctx context.Context, name string) (accounts.User, error)
+
+// Welcome says what becomes of people without an account whom a proxy has named. Call it before the first request.
+func (s *Sessions) Welcome(n Newcomers) { s.newcomers = n }
+
+// proxied returns the user whom a proxy has named. The session becomes theirs, whoever had it before.
+func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, error) {
+	if open, err := s.Setup.Open(ctx); err != nil || open { // the first account is made with the server's code
+		return accounts.User{}, cmp.Or(err, accounts.ErrUnknown)
+	}
+	u, err := s.store.UserByName(ctx, name)
+	if errors.Is(err, accounts.ErrUnknown) && s.newcomers != nil {
+		u, err = s.newcomers(ctx, name)
+	}
+	switch {
+	case errors.Is(err, accounts.ErrUnknown):
+		return accounts.User{}, &Refusal{Status: http.StatusForbidden, Title: words.New("proxied.unknown"),
+			Detail: words.New("proxied.unknown_text", "Name", name)}
+	case err != nil:
+		return accounts.User{}, err
+	}
+	if has, err := s.userByID(ctx, s.manager.GetInt64(ctx, userKey)); err == nil && has.ID == u.ID {
+		return has, nil
+	}
+	if err := s.SignIn(ctx, u.ID, accounts.Arrival{Way: accounts.ByProxy, For: proxiedLife}); err != nil {
+		return accounts.User{}, err
+	}
+	s.arrived(ctx, u, accounts.ByProxy)
+	return u, nil
+}
+
+// proxiedLife is how long a session lasts that began with the word of a proxy. The next page begins another.
+const proxiedLife = 24 * time.Hour
+
+// vouched reports whether a proxy says that a user has sent a request. Calls of the API, which pages make as well, often
+// pass it without a word: for them its last one is enough.
+func vouched(ctx context.Context, u accounts.User) bool {
+	if name := proxiedOf(ctx); name != "" {
+		return accounts.NameKey(name) == accounts.NameKey(u.Name)
+	}
+	r := visitOf(ctx).request
+	return r == nil || strings.HasPrefix(r.URL.Path, "/api/")
+}

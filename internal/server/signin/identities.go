@@ -1,0 +1,179 @@
+package signin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/library"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// Pages adds the routes of the forms, which belong to the page of the account, and of the administrators' test.
+func (h *Handler) Pages(g *echo.Group) {
+	g.POST(ownPath, h.linkOwnForm)
+	g.POST(ownPath+"/:id/remove", h.removeForm)
+	g.GET(testPath, h.testPage, core.MustBeAdmin)
+	g.POST(testPath, h.testForm, core.MustBeAdmin)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/identities", h.listAPI, core.Call{
+		ID:      "listIdentities",
+		Summary: "The accounts at OpenID Connect issuers by which the user signs in (a token needs the scope operate)",
+		Answer:  "The identities, the oldest first. A browser adds one, under *Your account*.",
+		Scope:   accounts.Operate,
+	})
+	core.Delete(a, "/identities/{id}", h.removeAPI, core.Call{
+		ID:       "removeIdentity",
+		Summary:  "Unlink an account at an issuer; the sessions that began with it end (not with a token)",
+		Answer:   "It signs nobody in any more.",
+		Refusals: map[int]string{http.StatusConflict: "It is the user's only way to sign in."},
+		Scope:    core.BySession,
+	})
+}
+
+// Identity is an account at an issuer.
+type Identity struct {
+	ID         string    `json:"id"`
+	Issuer     string    `json:"issuer" format:"uri"`
+	Name       string    `json:"name" doc:"As the issuer calls the user."`
+	LinkedAt   core.Time `json:"linked_at"`
+	LastUsedAt core.Time `json:"last_used_at"`
+}
+
+// idOf names an identity in addresses.
+func idOf(i accounts.Identity) string { return accounts.HashToken(i.Issuer + "\x00" + i.Subject)[:16] }
+
+type listIdentitiesAnswer struct {
+	Identities []Identity `json:"identities"`
+}
+
+func (h *Handler) listAPI(c echo.Context, _ *core.None) (out listIdentitiesAnswer, _ error) {
+	all, err := h.store.Identities(c.Request().Context(), core.UserOf(c).ID)
+	out.Identities = core.ViewAll(all, func(i accounts.Identity) Identity {
+		return Identity{ID: idOf(i), Issuer: i.Issuer, Name: i.Name, LinkedAt: core.Stamp(i.CreatedAt),
+			LastUsedAt: core.Stamp(i.UsedAt)}
+	})
+	return out, err
+}
+
+// remove unlinks the identity that a request's path names, and ends what began with it.
+func (h *Handler) remove(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.store.Identities(ctx, user)
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		if idOf(i) != c.Param("id") {
+			continue
+		}
+		if err := h.store.RemoveIdentity(ctx, user, i.Issuer, i.Subject); errors.Is(err, accounts.ErrLastWay) {
+			return &core.Refusal{Status: http.StatusConflict, Title: words.New("openid.last"),
+				Detail: words.New("openid.last_text")}
+		} else if err != nil {
+			return err
+		}
+		h.core.NoteAccess(c, "identity unlinked", activity.Entry{User: user, Action: activity.IdentityUnlinked,
+			Subject: h.nameOf(i.Issuer)})
+		_, err := h.core.Sessions.EndThere(ctx, user, i.Issuer, "")
+		return err
+	}
+	return library.ErrNotFound
+}
+
+// nameOf is what people call an issuer; one that is not set up any more has its address.
+func (h *Handler) nameOf(issuer string) string {
+	if issuer == h.issuer.Settings().Issuer {
+		return h.called()
+	}
+	return issuer
+}
+
+type removeIdentityRequest struct {
+	ID string `path:"id"`
+}
+
+func (h *Handler) removeAPI(c echo.Context, _ *removeIdentityRequest) (out core.None, _ error) {
+	return out, h.remove(c)
+}
+
+func (h *Handler) removeForm(c echo.Context) error {
+	if err := h.remove(c); err != nil {
+		return err
+	}
+	return h.core.Done(c, accountPath+"#identities", words.New("openid.unlinked"))
+}
+
+// linkOwnForm sends who is signed in to the issuer, to come back as somebody there.
+func (h *Handler) linkOwnForm(c echo.Context) error { return h.send(c, toLink) }
+
+func (h *Handler) testForm(c echo.Context) error { return h.send(c, toTest) }
+
+// send ends a form whose next page is the issuer's.
+func (h *Handler) send(c echo.Context, purpose string) error {
+	if err := h.core.Sessions.Keep(c.Request().Context(), keptPurpose, purpose); err != nil {
+		return err
+	}
+	return h.core.Onward(c, beginPath)
+}
+
+// Part returns the identities of a user as a part of a page; nil if there are none and none can be linked.
+func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error) {
+	all, err := h.store.Identities(ctx, user)
+	if err != nil || len(all) == 0 && !h.issuer.Settings().On() {
+		return nil, err
+	}
+	v := identitiesView{}
+	if h.issuer.Settings().On() {
+		v.Issuer = h.called()
+	}
+	v.Table = ui.Grid{Columns: []string{words.T(ctx, "openid.issuer_column"), words.T(ctx, "openid.name"),
+		words.T(ctx, "openid.since"), words.T(ctx, "account.used"), words.T(ctx, "account.action")}}
+	for _, i := range all {
+		v.Linked = v.Linked || i.Issuer == h.issuer.Settings().Issuer
+		v.Table.Rows = append(v.Table.Rows, ui.Line{Cells: []templ.Component{
+			ui.Labelled("identity-"+idOf(i), h.nameOf(i.Issuer)), ui.Name(i.Name), ui.Time(i.CreatedAt, ui.Ago),
+			ui.Time(i.UsedAt, ui.Ago), ui.Button(ui.Action{Label: words.T(ctx, "openid.unlink"),
+				Post: ownPath + "/" + idOf(i) + "/remove", DescribedBy: "identity-" + idOf(i)}),
+		}})
+	}
+	return identities(v), nil
+}
+
+// identitiesView is the part of the account's page.
+type identitiesView struct {
+	Issuer string // what people call the one that is set up; empty for none
+	Linked bool   // to that one
+	Table  ui.Grid
+}
+
+// lead says what can be done.
+func (v identitiesView) lead(ctx context.Context) string {
+	switch {
+	case v.Linked:
+		return words.T(ctx, "openid.linked_lead", "Issuer", v.Issuer)
+	case v.Issuer != "":
+		return words.T(ctx, "openid.link_lead", "Issuer", v.Issuer)
+	}
+	return words.T(ctx, "openid.off_lead")
+}
+
+// Outside returns what the sign-in page calls the issuer, empty for none, and how it shows the form of the password;
+// see package config.
+func (h *Handler) Outside() (name, form string) {
+	if s := h.issuer.Settings(); s.On() {
+		return cmp.Or(s.Button, h.issuer.Host()), s.Form
+	}
+	return "", ""
+}

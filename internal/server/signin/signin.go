@@ -1,0 +1,492 @@
+// Package signin lets people come in who have an account at an issuer of OpenID Connect, and those whom a reverse proxy
+// names. Who somebody is, the issuer and the subject say together; an account that is here already is linked only by
+// somebody who is signed in to it.
+package signin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/activity"
+	"reprise/internal/openid"
+	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
+)
+
+// Steps leads a person through their first steps.
+type Steps interface {
+	Begin(ctx context.Context, user int64) error
+}
+
+// Options are what a Handler is made from.
+type Options struct {
+	Core     *core.Core
+	Issuer   *openid.Issuer
+	Store    accounts.IdentityStore
+	Accounts *accounts.Accounts
+	Links    *accounts.Links
+	Steps    Steps
+}
+
+// Handler answers for coming in from an issuer.
+type Handler struct {
+	core     *core.Core
+	issuer   *openid.Issuer
+	store    accounts.IdentityStore
+	accounts *accounts.Accounts
+	links    *accounts.Links
+	steps    Steps
+}
+
+// New returns a Handler.
+func New(o Options) *Handler {
+	return &Handler{core: o.Core, issuer: o.Issuer, store: o.Store, accounts: o.Accounts, links: o.Links,
+		steps: o.Steps}
+}
+
+// The addresses.
+const (
+	beginPath    = "/sign-in/oidc"
+	callbackPath = "/sign-in/oidc/callback"
+	newPath      = "/sign-in/oidc/account"
+	localPath    = "/login?local"
+	accountPath  = "/settings/account"
+	ownPath      = accountPath + "/identities"
+	testPath     = "/settings/server/sign-in"
+)
+
+// Open adds the routes for people who are not signed in.
+func (h *Handler) Open(g *echo.Group) {
+	slow := h.core.SlowDown("openid")
+	g.GET(beginPath, h.begin, slow)
+	g.GET(callbackPath, h.callback, slow)
+	g.GET(newPath, h.newPage)
+	g.POST(newPath, h.newForm, slow)
+	g.POST(newPath+"/link", h.linkForm)
+}
+
+// BackChannel adds the route by which the issuer tells that somebody has signed out there. It has no session.
+func (h *Handler) BackChannel(e *echo.Echo) {
+	e.POST("/sign-in/oidc/back-channel", h.signedOut, h.core.SlowDown("back channel"))
+}
+
+// What somebody goes to the issuer for.
+const (
+	toSignIn = ""
+	toLink   = "link" // to what they are signed in to
+	toTest   = "test" // what an administrator has set up
+)
+
+// errand is what a browser has gone to the issuer for. The session keeps the latest few.
+type errand struct {
+	openid.Pending
+	For   string
+	User  int64 // who sent it; 0 for who signs in
+	After string
+}
+
+// The names under which a session keeps things, and how many errands: those of several tabs.
+const (
+	keptErrands = "openid_errands"
+	keptPurpose = "openid_purpose"
+	keptPerson  = "openid_person"
+	keptClaims  = "openid_claims"
+	mostErrands = 5
+)
+
+// called is what people call the issuer.
+func (h *Handler) called() string { return cmp.Or(h.issuer.Settings().Button, h.issuer.Host()) }
+
+func (h *Handler) back() string { return h.core.URL().String() + callbackPath }
+
+// begin sends a browser to the issuer.
+func (h *Handler) begin(c echo.Context) error {
+	ctx := c.Request().Context()
+	if open, err := h.core.Sessions.Setup.Open(ctx); err != nil {
+		return err
+	} else if open {
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	}
+	e := errand{After: core.LocalPath(c.QueryParam("after"))}
+	if h.core.Sessions.Kept(ctx, keptPurpose, &e.For) { // a form has said what for
+		h.core.Sessions.Drop(ctx, keptPurpose)
+		u, err := h.core.Sessions.User(ctx)
+		if err != nil {
+			return c.Redirect(http.StatusSeeOther, "/login")
+		}
+		e.User = u.ID
+	}
+	to, pending, err := h.issuer.Begin(ctx, h.back(), c.QueryParam("again") != "" || e.For == toLink)
+	if err != nil {
+		return h.failed(c, err)
+	}
+	e.Pending = pending
+	var all []errand
+	h.core.Sessions.Kept(ctx, keptErrands, &all)
+	all = append(slices.DeleteFunc(all, func(e errand) bool { return time.Now().After(e.Until) }), e)
+	if err := h.core.Sessions.Keep(ctx, keptErrands, all[max(0, len(all)-mostErrands):]); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// callback is where the issuer sends a browser back to.
+func (h *Handler) callback(c echo.Context) error {
+	ctx, answer := c.Request().Context(), c.QueryParams()
+	var all []errand
+	h.core.Sessions.Kept(ctx, keptErrands, &all)
+	i := slices.IndexFunc(all, func(e errand) bool { return e.State == answer.Get("state") })
+	if i < 0 {
+		return h.failed(c, openid.ErrBroken)
+	}
+	e := all[i]
+	if err := h.core.Sessions.Keep(ctx, keptErrands, slices.Delete(all, i, i+1)); err != nil { // it is good once
+		return err
+	}
+	claims, err := h.issuer.Finish(ctx, h.back(), e.Pending, answer)
+	if err != nil {
+		return h.failed(c, err)
+	}
+	if e.For != toSignIn {
+		u, err := h.core.Sessions.User(ctx)
+		if err != nil || u.ID != e.User { // who sent it has signed out meanwhile
+			return h.failed(c, openid.ErrBroken)
+		}
+		if e.For == toTest {
+			return h.tested(c, u, claims)
+		}
+		return h.link(c, u, personOf(claims))
+	}
+	return h.arrive(c, claims, e.After)
+}
+
+// person is somebody whom the issuer has named.
+type person struct {
+	Issuer, Subject, Name string
+	There, Token          string // of their session at the issuer
+	Admin                 bool   // whether they are in the group of administrators
+	After                 string
+	Until                 time.Time
+}
+
+func personOf(c openid.Claims) person {
+	return person{Issuer: c.Issuer, Subject: c.Subject, Name: c.Called(), There: c.Session, Token: c.Token,
+		Until: time.Now().Add(openid.PendingFor)}
+}
+
+func (p person) identity() accounts.Identity {
+	return accounts.Identity{Issuer: p.Issuer, Subject: p.Subject, Name: bounded(p.Name)}
+}
+
+// bounded shortens a name that somebody else has chosen.
+func bounded(name string) string {
+	r := []rune(name)
+	return string(r[:min(len(r), 64)])
+}
+
+// arrive signs in who has come from the issuer, or makes their account, or asks them which one they have.
+func (h *Handler) arrive(c echo.Context, claims openid.Claims, after string) error {
+	ctx, s := c.Request().Context(), h.issuer.Settings()
+	if s.AllowGroup != "" && !claims.In(s.AllowGroup) {
+		h.core.Log.Warn("sign-in failed", "address", c.RealIP(), "user_id", 0, "outcome", "not_in_group")
+		return h.show(c, http.StatusForbidden, words.New("openid.not_in_group"),
+			words.New("openid.not_in_group_text", "Name", claims.Called(), "Issuer", h.called()))
+	}
+	p := personOf(claims)
+	p.Admin, p.After = s.AdminGroup != "" && claims.In(s.AdminGroup), after
+	u, err := h.store.UserOfIdentity(ctx, p.Issuer, p.Subject)
+	if errors.Is(err, accounts.ErrUnknown) {
+		return h.newcomer(c, p)
+	}
+	i := p.identity()
+	i.User = u.ID
+	if err == nil {
+		err = h.store.AddIdentity(ctx, i) // as it is called by now
+	}
+	if err != nil {
+		return err
+	}
+	return h.come(c, u, p)
+}
+
+// come gives the session to the account of a person, with the role that the issuer says.
+func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
+	if err := h.role(c, u, p); err != nil {
+		return err
+	}
+	h.core.Sessions.Drop(c.Request().Context(), keptPerson)
+	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, There: p.There, Token: p.Token,
+		For: h.issuer.Settings().Session}
+	if err := h.core.SignIn(c, u, by); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, core.LocalPath(p.After))
+}
+
+// role gives an account the role that the issuer says, if it decides about roles. The last administrator stays one.
+func (h *Handler) role(c echo.Context, u accounts.User, p person) error {
+	role := accounts.Member
+	if p.Admin {
+		role = accounts.Admin
+	}
+	if h.issuer.Settings().AdminGroup == "" || u.Role == role {
+		return nil
+	}
+	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
+	_, err := h.accounts.SetRole(ctx, u.ID, role)
+	if errors.Is(err, accounts.ErrLastAdmin) {
+		h.core.Log.Warn("the last administrator stays one, outside of the issuer's group", "user_id", u.ID)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h.core.Sessions.Recheck(u.ID)
+	h.core.Note(ctx, activity.Entry{User: u.ID, Action: activity.RoleChanged, Subject: u.Name,
+		Detail: words.New("openid.role", "Issuer", h.called())})
+	return nil
+}
+
+// newcomer makes the account of a person who has none, if they may have one, or asks.
+func (h *Handler) newcomer(c echo.Context, p person) error {
+	ctx := c.Request().Context()
+	if err := h.core.Sessions.Keep(ctx, keptPerson, p); err != nil {
+		return err
+	}
+	if _, err := h.core.Sessions.User(ctx); err == nil || !h.issuer.Settings().CreateAccounts {
+		return c.Redirect(http.StatusSeeOther, newPath) // to link it, or with an invitation
+	}
+	u, err := h.join(c, p, p.Name, "")
+	if _, unfit := errors.AsType[accounts.InputError](err); unfit || errors.Is(err, accounts.ErrTaken) {
+		return c.Redirect(http.StatusSeeOther, newPath)
+	}
+	if err != nil {
+		return h.failed(c, err)
+	}
+	return h.begun(c, u, p)
+}
+
+// join makes an account for a person, by an invitation if there is one.
+func (h *Handler) join(c echo.Context, p person, name, invitation string) (u accounts.User, err error) {
+	ctx := c.Request().Context()
+	if name, err = accounts.CheckLabel(name); err != nil {
+		return u, err
+	}
+	u = accounts.User{Name: name, Role: accounts.Member, CreatedAt: time.Now()}
+	if u, err = h.store.AddUserOf(ctx, u, p.identity(), invitation); err != nil {
+		return u, err
+	}
+	h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}),
+		activity.Entry{Action: activity.Joined, Subject: u.Name})
+	return u, nil
+}
+
+// begun signs in a person whose account has just been made, and leads them on.
+func (h *Handler) begun(c echo.Context, u accounts.User, p person) error {
+	if err := h.steps.Begin(c.Request().Context(), u.ID); err != nil {
+		return err
+	}
+	p.After = "/welcome"
+	return h.come(c, u, p)
+}
+
+// kept returns the person who has come from the issuer and has no account yet.
+func (h *Handler) kept(ctx context.Context) (p person, ok bool) {
+	ok = h.core.Sessions.Kept(ctx, keptPerson, &p) && time.Now().Before(p.Until)
+	return p, ok
+}
+
+// invited returns the invitation that this browser has opened; a zero one for none.
+func (h *Handler) invited(ctx context.Context) accounts.Link {
+	l, err := h.links.Find(ctx, accounts.Invitation, h.core.Sessions.Link(ctx))
+	if err != nil {
+		return accounts.Link{}
+	}
+	return l
+}
+
+// newView is the page for somebody from the issuer whose account here isn't known.
+type newView struct {
+	Issuer, There string // what people call the issuer, and how it calls the person
+	Here          string // who is signed in here; empty for nobody
+	MayJoin       bool
+	Name, Problem string
+}
+
+func (h *Handler) newPage(c echo.Context) error {
+	p, ok := h.kept(c.Request().Context())
+	if !ok {
+		return h.failed(c, openid.ErrBroken)
+	}
+	return h.showNew(c, http.StatusOK, p, newView{Name: bounded(p.Name)})
+}
+
+func (h *Handler) showNew(c echo.Context, status int, p person, v newView) error {
+	ctx := c.Request().Context()
+	v.Issuer, v.There = h.called(), p.Name
+	v.MayJoin = h.issuer.Settings().CreateAccounts || h.invited(ctx).ID != 0
+	if u, err := h.core.Sessions.User(ctx); err == nil {
+		v.Here = u.Name
+	}
+	return h.core.Show(c, status, words.T(ctx, "openid.new"), newcomerPage(v))
+}
+
+// newForm makes the account under the name that was typed.
+func (h *Handler) newForm(c echo.Context) error {
+	ctx := c.Request().Context()
+	p, ok := h.kept(ctx)
+	if !ok {
+		return h.failed(c, openid.ErrBroken)
+	}
+	invitation := ""
+	if h.invited(ctx).ID != 0 {
+		invitation = h.core.Sessions.Link(ctx)
+	} else if !h.issuer.Settings().CreateAccounts {
+		return h.showNew(c, http.StatusForbidden, p, newView{Name: bounded(p.Name)})
+	}
+	name := c.FormValue("name")
+	u, err := h.join(c, p, name, invitation)
+	if err != nil {
+		problem := h.core.Problem(c, err)
+		return h.showNew(c, problem.Status, p, newView{Name: name, Problem: problem.Detail})
+	}
+	h.core.Sessions.DropLink(ctx)
+	return h.begun(c, u, p)
+}
+
+// linkForm links who has come from the issuer to the account that is signed in.
+func (h *Handler) linkForm(c echo.Context) error {
+	ctx := c.Request().Context()
+	p, ok := h.kept(ctx)
+	if !ok {
+		return h.failed(c, openid.ErrBroken)
+	}
+	u, err := h.core.Sessions.User(ctx)
+	if err != nil {
+		return c.Redirect(http.StatusSeeOther, localPath+"&after="+url.QueryEscape(newPath))
+	}
+	return h.link(c, u, p)
+}
+
+func (h *Handler) link(c echo.Context, u accounts.User, p person) error {
+	ctx := c.Request().Context()
+	i := p.identity()
+	i.User = u.ID
+	if err := h.store.AddIdentity(ctx, i); err != nil {
+		return h.failed(c, err)
+	}
+	h.core.Sessions.Drop(ctx, keptPerson)
+	ctx = activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name})
+	c.SetRequest(c.Request().WithContext(ctx))
+	h.core.NoteAccess(c, "identity linked", activity.Entry{User: u.ID, Action: activity.IdentityLinked,
+		Subject: h.called()})
+	return h.core.Done(c, accountPath+"#identities", words.New("openid.linked", "Issuer", h.called()))
+}
+
+// failed shows why somebody could not come in, with the ways that are left.
+func (h *Handler) failed(c echo.Context, err error) error {
+	name := words.T(c.Request().Context(), "openid.issuer")
+	if h.issuer.Settings().On() {
+		name = h.called()
+	}
+	title := words.New("openid.failed", "Issuer", name)
+	refused, isRefused := errors.AsType[*openid.RefusedError](err)
+	_, isDown := errors.AsType[*openid.DownError](err)
+	switch {
+	case errors.Is(err, openid.ErrOff):
+		return h.show(c, http.StatusNotFound, title, words.New("openid.off"))
+	case errors.Is(err, accounts.ErrEmpty):
+		return c.Redirect(http.StatusSeeOther, "/setup")
+	case errors.Is(err, accounts.ErrOthers):
+		return h.show(c, http.StatusConflict, title, words.New("openid.others", "Issuer", name))
+	case isDown:
+		h.core.Log.Warn("the issuer can't be asked", "err", err)
+		return h.show(c, http.StatusBadGateway, title, words.New("openid.down", "Issuer", name))
+	case isRefused && refused.Code == "access_denied":
+		return h.show(c, http.StatusForbidden, title, words.New("openid.denied", "Issuer", name))
+	case isRefused:
+		h.core.Log.Warn("the issuer refuses", "code", bounded(refused.Code), "text", bounded(refused.Text))
+		return h.show(c, http.StatusBadGateway, title,
+			words.New("openid.refused", "Issuer", name, "Code", bounded(refused.Code)))
+	case errors.Is(err, openid.ErrBroken):
+		h.core.Log.Warn("an answer of the issuer doesn't fit", "address", c.RealIP(), "err", err)
+		return h.show(c, http.StatusBadRequest, title, words.New("openid.broken", "Base", h.core.URL().String()))
+	}
+	return err
+}
+
+func (h *Handler) show(c echo.Context, status int, title, detail words.Text) error {
+	ctx := c.Request().Context()
+	next := []ui.Action{{Label: words.T(ctx, "openid.again"), URL: beginPath, Main: true},
+		{Label: words.T(ctx, "openid.local"), URL: localPath}}
+	if _, err := h.core.Sessions.User(ctx); err == nil {
+		next = []ui.Action{{Label: words.T(ctx, "error.home"), URL: "/", Main: true}}
+	}
+	return h.core.Show(c, status, title.T(ctx), failedPage(title.T(ctx), detail.T(ctx), next))
+}
+
+// signedOut ends the sessions of somebody who has signed out at the issuer (OpenID Connect Back-Channel Logout 1.0).
+func (h *Handler) signedOut(c echo.Context) error {
+	ctx := c.Request().Context()
+	c.Response().Header().Set("Cache-Control", "no-store")
+	out, err := h.issuer.SignedOut(ctx, c.FormValue("logout_token"))
+	if err != nil {
+		h.core.Log.Warn("the issuer's word that somebody signed out doesn't fit", "address", c.RealIP(), "err", err)
+		return c.JSON(http.StatusBadRequest, map[string]string{"error": "invalid_request"})
+	}
+	var whose []int64
+	if out.Subject != "" {
+		u, err := h.store.UserOfIdentity(ctx, out.Issuer, out.Subject)
+		if err == nil {
+			whose = []int64{u.ID}
+		} else if !errors.Is(err, accounts.ErrUnknown) {
+			return err
+		}
+	} else if whose, err = h.core.Sessions.WhoseThere(ctx, out.Issuer, out.Session); err != nil {
+		return err
+	}
+	for _, user := range whose {
+		if _, err := h.core.Sessions.EndThere(ctx, user, out.Issuer, out.Session); err != nil {
+			return err
+		}
+	}
+	return c.NoContent(http.StatusOK)
+}
+
+// Away returns where a browser goes whose session has ended here, so that it ends at the issuer as well; empty for
+// nowhere.
+func (h *Handler) Away(by accounts.Arrival) string {
+	if by.Way != accounts.ByIssuer || by.Issuer != h.issuer.Settings().Issuer {
+		return ""
+	}
+	return h.issuer.SignOut(by.Token, h.core.URL().String()+localPath)
+}
+
+// ByProxy returns what makes accounts for people whom a proxy has named, while that is allowed: never an
+// administrator's, and never the first one.
+func (h *Handler) ByProxy(allowed func() bool) core.Newcomers {
+	return func(ctx context.Context, name string) (u accounts.User, err error) {
+		if !allowed() {
+			return u, accounts.ErrUnknown
+		}
+		if name, err = accounts.CheckLabel(name); err != nil {
+			return u, err
+		}
+		u, err = h.store.AddUserOf(ctx, accounts.User{Name: name, Role: accounts.Member, CreatedAt: time.Now()},
+			accounts.Identity{}, "")
+		if err == nil {
+			h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}),
+				activity.Entry{Action: activity.Joined, Subject: u.Name})
+		}
+		return u, err
+	}
+}
