@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"internal/resilience/backofftest": {"internal/resilience", "internal/resilience/backoff"},
 	"internal/events":                 {"internal/library"},
 	"internal/bench":                  {},
-	"internal/accounts":               {},
+	"internal/accounts":               {"internal/library"}, // its error of what is not found
 	"internal/search":                 {},
 	"internal/throttle":               {},
 	"internal/tables":                 {},
@@ -447,9 +447,13 @@ var arrows = map[string][]string{
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/server/core",
 	},
+	"internal/server/factors": {
+		"internal/accounts", "internal/activity", "internal/library", "internal/server/core",
+	},
 	"internal/server/settings": {
 		"internal/accounts", "internal/activity", "internal/providers", "internal/server/connections",
-		"internal/server/core", "internal/server/people", "internal/server/sessions", "internal/server/tokens",
+		"internal/server/core", "internal/server/factors", "internal/server/people", "internal/server/sessions",
+		"internal/server/tokens",
 	},
 	"internal/server/players": {
 		"internal/accounts", "internal/activity", "internal/events", "internal/library", "internal/players",

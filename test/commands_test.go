@@ -105,6 +105,25 @@ func TestResetPassword(t *testing.T) {
 	p.visitor().call("POST", "/session", object{"name": "alice", "password": "another good one"}, 201)
 }
 
+// Promise: An administrator who has lost the phone gets back in with one command.
+func TestANewPasswordEndsTheSecondStep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, dir)
+	v := p.newcomer()
+	begun := v.call("POST", "/account/second-step", nil, 201)
+	code, err := exec.Command("oathtool", "--totp", "--base32", begun["key"].(string)).Output()
+	require.NoError(t, err)
+	v.call("POST", "/account/second-step/confirm", object{"code": strings.TrimSpace(string(code))}, 200)
+	problem := p.visitor().call("POST", "/session", object{"name": "alice", "password": password}, 401)
+	require.Contains(t, problem["fields"], "code")
+
+	said, err := command(t, "another good one\n", nil, "reset-password", "Alice", "-data-dir", dir)
+	require.NoError(t, err)
+	require.Contains(t, said, "The second step is off: Alice signs in with the password alone")
+	p.visitor().call("POST", "/session", object{"name": "alice", "password": "another good one"}, 201)
+}
+
 // errProblems is the error of -check that has found problems.
 var errProblems = errors.New("there are problems")
 

@@ -95,5 +95,5 @@ func syncOptions(c config.Config) syncer.Options {
 
 func reachOfSettings(c config.Config) server.Reach {
 	return server.Reach{BaseURL: c.BaseURL, AllowedHosts: c.AllowedHosts, TrustedProxies: c.TrustedProxies,
-		AdminToken: c.AdminToken, Proxy: c.Proxy}
+		AdminToken: c.AdminToken, Proxy: c.Proxy, SecondStep: c.SecondStep}
 }

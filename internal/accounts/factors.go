@@ -55,6 +55,6 @@ type FactorStore interface {
 	// RemoveFactor removes a factor of a person, and with the codes the recovery codes. It returns library.ErrNotFound,
 	// or ErrLastWay.
 	RemoveFactor(ctx context.Context, user, id int64) error
-	// RemoveCodes removes the second step of a person, if there is one.
-	RemoveCodes(ctx context.Context, user int64) error
+	// RemoveCodes removes the codes of a person, and reports whether they counted. It needs no secret key.
+	RemoveCodes(ctx context.Context, user int64) (counted bool, err error)
 }

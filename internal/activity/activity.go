@@ -79,6 +79,14 @@ const (
 	SettingReset   Action = "setting_reset"   // Subject: its path; back to the default
 
 	BackupDownloaded Action = "backup_downloaded" // Subject: its name
+
+	SecondStepOn      Action = "second_step_on"
+	SecondStepOff     Action = "second_step_off"
+	SecondStepReset   Action = "second_step_reset" // by an administrator or on the command line; Subject: the name
+	RecoveryCodesMade Action = "recovery_codes_made"
+	RecoveryCodeUsed  Action = "recovery_code_used"
+	PasskeyAdded      Action = "passkey_added"   // Subject: its name
+	PasskeyRemoved    Action = "passkey_removed" // Subject: its name
 )
 
 // What the server does, or notices.

@@ -29,6 +29,7 @@ type Config struct {
 	DatabaseURL     resilience.Secret // postgres://…; empty: SQLite in DataDir
 	SecretKey       resilience.Secret
 	AdminToken      resilience.Secret
+	SecondStep      string // who needs one: nobody, administrators or everybody
 	Contact         string
 	UpdatesURL      string // lists releases; empty: nobody looks for newer ones
 	LogLevel        slog.Level

@@ -56,6 +56,7 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
+		SecondStep:      "nobody",
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
 		ArtMaxMiB: 512, Backup: Backup{Keep: 7}, MQTT: MQTT{Topic: "reprise", Discovery: "homeassistant"},
@@ -100,6 +101,7 @@ database_url: postgres://reprise:p%40ss@db.home/reprise
 secret_key: sixteen characters at least
 admin_token: "another sixteen characters "
 contact: me@example.org
+auth: {require_second_step: everybody}
 log: {level: Debug, format: json}
 shutdown_timeout: 1m30s
 cluster: {enabled: true, drain: 10s}
@@ -188,8 +190,8 @@ func TestEverySettingIsRead(t *testing.T) {
 	want := Config{
 		Listen: ":9000", BaseURL: "https://music.example.org", DataDir: "/var/lib/reprise",
 		DatabaseURL: "postgres://reprise:p%40ss@db.home/reprise", SecretKey: "sixteen characters at least",
-		AdminToken: "another sixteen characters",
-		Contact:    "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
+		AdminToken: "another sixteen characters", SecondStep: "everybody",
+		Contact: "me@example.org", LogLevel: slog.LevelDebug, LogFormat: "json", ShutdownTimeout: 90 * time.Second,
 		Cluster: true, ClusterDrain: 10 * time.Second,
 		TrustedProxies: []string{"10.0.0.0/8", "192.168.1.7/32", "::1/128"}, ListensEvery: time.Second,
 		PlaylistsEvery: time.Hour,
@@ -240,6 +242,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_BASE_URL=https://music.example.org/", "REPRISE_DATA_DIR=/var/lib/reprise",
 		"REPRISE_DATABASE_URL=postgres://reprise:p%40ss@db.home/reprise",
 		"REPRISE_SECRET_KEY=sixteen characters at least", "REPRISE_ADMIN_TOKEN=another sixteen characters",
+		"REPRISE_AUTH_REQUIRE_SECOND_STEP=everybody",
 		"REPRISE_CONTACT=me@example.org", "REPRISE_LOG_LEVEL=debug", "REPRISE_LOG_FORMAT=json",
 		"REPRISE_SHUTDOWN_TIMEOUT=1m30s", "REPRISE_CLUSTER_ENABLED=true", "REPRISE_CLUSTER_DRAIN=10s",
 		"REPRISE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7,,::1",

@@ -13,8 +13,8 @@ import (
 	"reprise/web"
 )
 
-// ResetPassword gives an account the password that ask returns for it, also while a server runs. It ends the account's
-// sessions, and writes to out what it has done.
+// ResetPassword gives an account the password that ask returns for it, also while a server runs, and turns its second
+// step off. It ends the account's sessions, and writes to out what it has done.
 func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account string) (string, error),
 	out io.Writer) (err error) {
 	db, err := d.openBeside(ctx)
@@ -37,13 +37,27 @@ func (d Dir) ResetPassword(ctx context.Context, name string, ask func(account st
 	if err := people.ResetPassword(ctx, name, password); err != nil {
 		return d.explain(err)
 	}
+	stepped, err := accounts.NewSecondStep(db).TurnOff(ctx, u.ID)
+	if err != nil {
+		return d.explain(err)
+	}
 	toldErr := d.tell(ctx, db)
 	ctx = activity.WithActor(ctx, activity.Actor{Name: "command line"})
 	if err := db.Note(ctx, activity.Entry{User: u.ID, Action: activity.PasswordReset}); err != nil {
 		return d.explain(err)
 	}
+	if stepped {
+		did := activity.Entry{User: u.ID, Action: activity.SecondStepReset, Subject: u.Name}
+		if err := db.Note(ctx, did); err != nil {
+			return d.explain(err)
+		}
+	}
 	fmt.Fprintf(out, "%s has a new password. "+
 		"Every browser that was signed in with the old one has to sign in again.\n", u.Name)
+	if stepped {
+		fmt.Fprintf(out, "The second step is off: %s signs in with the password alone, and can set it up again.\n",
+			u.Name)
+	}
 	if toldErr != nil {
 		fmt.Fprintf(out, "Pages that are open may stay open for up to 15 minutes: %v.\n", toldErr)
 	}

@@ -24,6 +24,7 @@ type Reach struct {
 	TrustedProxies []string          // networks whose X-Forwarded-For is believed
 	AdminToken     resilience.Secret // of the operator API and the metrics; empty: none
 	Proxy          config.Proxy      // which one says who somebody is
+	SecondStep     string            // who needs one: nobody, administrators or everybody
 }
 
 // reach is a Reach in the form in which requests need it. It is never changed in place.
@@ -144,5 +145,6 @@ func (s *Server) Configure(r Reach) error {
 	}
 	s.resources.reach.Store(now)
 	s.resources.core.Configure(now.base, r.AdminToken)
+	s.resources.core.RequireSecondStep(r.SecondStep)
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"reprise/internal/server/deliveries"
 	"reprise/internal/server/digests"
 	"reprise/internal/server/export"
+	"reprise/internal/server/factors"
 	"reprise/internal/server/feed"
 	"reprise/internal/server/health"
 	"reprise/internal/server/imports"
@@ -124,11 +125,12 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		BaseURL: c.BaseURL, Version: c.Version, SetupCode: c.SetupCode, AdminToken: c.AdminToken,
 		Demo: c.Demo != nil, DemoUser: c.DemoUser,
 		Store: c.Store, Sessions: c.Sessions, Registry: c.Registry, Services: c.Services,
-		Bus: c.Bus, Log: c.Log, Limits: c.Limits,
+		Bus: c.Bus, Log: c.Log, Limits: c.Limits, Notifier: c.Notifier,
 	})
 	if err != nil {
 		return nil, err
 	}
+	k.RequireSecondStep(c.SecondStep)
 	statuses := connections.NewStatuses(k, c.Store, c.Connections, c.Syncer)
 	names := deliveries.NewNamer(k, c.Store, c.Connections, c.Courier)
 	rows := music.NewRows(k, c.Store, c.Art)
@@ -139,6 +141,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
 	signedIn := sessions.New(k)
+	beside := factors.New(k, c.Store)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	drawn := cards.New(k, rows)
@@ -180,7 +183,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		signin:   elsewhere,
 		settings: settings.New(settings.Options{
 			Core: k, Statuses: statuses, People: users, Accounts: c.Accounts, Tokens: access,
-			Sessions: signedIn, Identities: elsewhere,
+			Sessions: signedIn, Identities: elsewhere, Factors: beside,
 		}),
 		feed: feed.New(feed.Options{
 			Core: k, Store: c.Store, Bus: c.Bus, Notifier: c.Notifier, Statuses: statuses,
@@ -229,6 +232,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			users,
 			access,
 			signedIn,
+			beside,
 			keys,
 			breakers,
 			installation.New(k, c.Settings, c.answers, c.Backups, keys.Part, sources.Part, breakers.Part),

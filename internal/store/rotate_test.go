@@ -41,6 +41,8 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, err)
 	require.NoError(t, s.KeepShare(t.Context(), library.Share{User: user, Kind: library.ShareYear, Subject: "2025",
 		Code: "another code", Hash: accounts.HashToken("another code")}))
+	_, err = s.AddFactor(t.Context(), accounts.Factor{User: user, Kind: accounts.Codes, Secret: []byte("a key")})
+	require.NoError(t, err)
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }
@@ -88,7 +90,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 12, n)
+	require.Equal(t, 13, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, db.FileName))
@@ -112,6 +114,9 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	state, err := again.TakeState(t.Context(), oauth.State{ID: "a.state", User: user})
 	require.NoError(t, err)
 	require.Equal(t, "verifier", state.Verifier)
+	codes, err := again.Factors(t.Context(), user)
+	require.NoError(t, err)
+	require.Equal(t, "a key", string(codes[0].Secret))
 	links, err := again.Invitations(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "a code", links[0].Code)
@@ -174,7 +179,8 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	require.NoError(t, err)
 	defer again.Close()
 	// Of facts, the key for pushes.
-	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1, "answers": 1, "settings": 1}
+	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1, "answers": 1, "settings": 1,
+		"factors": 1}
 	for table, n := range before {
 		require.Equal(t, n-gone[table], number(t, again, "SELECT count(*) FROM "+table), table)
 	}

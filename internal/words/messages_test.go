@@ -24,12 +24,12 @@ var (
 	told = []string{"alert", "astray", "alerts", "ask", "copy", "message", "refused", "problem", "trouble", "reach",
 		"delivery", "field", "host", "provider", "import.refused", "import.why", "import.stopped", "import.expected",
 		"import.row", "import.failed", "players.silence", "channels.problem", "input", "update",
-		"backup.notice", "ledger.alert", "loves.alert", "playlists.alert"}
+		"backup.notice", "ledger.alert", "loves.alert", "playlists.alert", "told"}
 	unless = regexp.MustCompile(`^(alert\.action\..*|alert\.every_months|message\.took\..*|` +
 		`reach\.(name|shown)\..*|ask\.(sent|unknown)|ask\.(yourself|nothing)(_text)?|` +
 		`provider\.(either|numbered|openai|s3|hook|your_server)|problem\.service|\w+\.purpose|\w+\.field\..*|` +
 		`astray\.(lead|admin)|copy\.(rewrite|leave)|import\.open|backup\.notice\.open|` +
-		`players\.silence\.open|(ledger|playlists)\.alert\.look)$`)
+		`players\.silence\.open|told\.look|(ledger|playlists)\.alert\.look)$`)
 	known = map[string]string{"spotify": "Spotify", "lastfm": "Last.fm", "listenbrainz": "ListenBrainz",
 		"youtube": "YouTube", "navidrome": "Navidrome and other Subsonic servers", "s3": "S3 storage",
 		"hook":        "Webhooks",

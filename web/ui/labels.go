@@ -49,7 +49,7 @@ func describedBy(f Field) templ.Attributes {
 func inputAttributes(f Field) templ.Attributes {
 	a := templ.Attributes{}
 	for name, value := range map[string]string{"placeholder": f.Placeholder, "autocomplete": f.Autocomplete,
-		"pattern": f.Pattern, "maxlength": f.MaxLength} {
+		"pattern": f.Pattern, "maxlength": f.MaxLength, "inputmode": f.Mode} {
 		if value != "" {
 			a[name] = value
 		}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 	logAccess   = "access refused"
 
 	wrongPassword = "wrong_password"
+	wrongCode     = "wrong_code"
 	tooManyTries  = "too_many_tries"
 )
 
@@ -37,10 +39,14 @@ const (
 	noteSignInsWithin  = 24 * time.Hour
 )
 
-// failedTry writes that somebody typed a wrong password. u is the account of that name; zero for none. That is written
-// too, because an answer that came sooner would tell that there is none.
-func (k *Core) failedTry(c echo.Context, u accounts.User) {
-	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", wrongPassword)
+// failedTry writes that somebody typed a wrong password or code, as err says. u is the account of that name; zero for
+// none. That is written too, because an answer that came sooner would tell that there is none.
+func (k *Core) failedTry(c echo.Context, u accounts.User, err error) {
+	outcome := wrongPassword
+	if errors.Is(err, accounts.ErrWrongCode) {
+		outcome = wrongCode
+	}
+	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", outcome)
 	e := activity.Entry{User: u.ID, Action: activity.SignInFailed, Subject: c.RealIP()}
 	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
 	if err := k.store.NoteOften(ctx, e, noteFailuresWithin); err != nil {

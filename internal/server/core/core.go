@@ -29,6 +29,7 @@ import (
 type Store interface {
 	tokenStore
 	answerStore
+	accounts.FactorStore
 	HasUsers(ctx context.Context) (bool, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	SetBrowserLanguage(ctx context.Context, user int64, code string) error
@@ -53,6 +54,7 @@ type Options struct {
 	Registry   *providers.Registry // the providers that people connect
 	Services   *providers.Registry // those that only the installation calls
 	Bus        *events.Bus
+	Notifier   *notify.Notifier
 	Log        *slog.Logger
 	Limits     throttle.Limits // of trying secrets; nil: this server counts them for itself
 }
@@ -63,6 +65,7 @@ type Core struct {
 	Log      *slog.Logger
 	Sessions *Sessions
 	Access   *Access
+	Codes    *accounts.SecondStep
 
 	*Base
 	limits  throttle.Limits
@@ -72,6 +75,7 @@ type Core struct {
 	demo    bool
 	store   Store
 
+	notifier *notify.Notifier
 	services *providers.Registry
 	notices  []Noticer
 }
@@ -89,7 +93,7 @@ func New(o Options) (*Core, error) {
 	k := &Core{
 		Base:     base,
 		Registry: o.Registry, Log: o.Log,
-		Sessions: sessions,
+		Sessions: sessions, Codes: accounts.NewSecondStep(o.Store),
 		Access: &Access{sessions: sessions, store: o.Store, log: o.Log,
 			calls: map[string]access{}, wrong: &wrongTokens{limits: o.Limits, known: map[string]bool{}},
 			refused: throttle.New(refusedEvery)},
@@ -99,6 +103,7 @@ func New(o Options) (*Core, error) {
 		store:   o.Store,
 
 		services: o.Services,
+		notifier: o.Notifier,
 	}
 	k.Configure(base.url.Load(), o.AdminToken)
 	return k, nil

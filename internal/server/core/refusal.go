@@ -119,6 +119,8 @@ var known = []struct {
 		Detail: words.New("problem.taken.account")}},
 	{accounts.ErrTokenName, Refusal{Status: http.StatusConflict, Title: words.New("problem.taken.title"),
 		Detail: words.New("problem.taken.token")}},
+	{accounts.ErrWrongCode, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.code.not"),
+		Detail: words.New("problem.code.wrong")}},
 	{accounts.ErrWrong, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.sign_in.title"),
 		Detail: words.New("problem.sign_in.wrong")}},
 	{accounts.ErrUnknown, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.sign_in.title"),

@@ -55,6 +55,7 @@ type Sessions struct {
 	shares   shares
 
 	newcomers Newcomers
+	required  atomic.Pointer[string] // who needs a second step
 }
 
 // cookies says how sessions are kept in browsers: over TLS otherwise than without.
@@ -187,7 +188,7 @@ func fingerprint(token string) string {
 // MustSignIn is middleware that lets only signed-in users through. A browser is redirected to the sign-in page, and
 // comes back from there.
 func (s *Sessions) MustSignIn(next echo.HandlerFunc) echo.HandlerFunc {
-	return s.signedIn(next, s.toSignIn)
+	return s.signedIn(s.secondStepFirst(next), s.toSignIn)
 }
 
 // MaySignIn is middleware for what everybody may see: it notes whose session it is, if it is somebody's.
@@ -259,7 +260,11 @@ func (s *Sessions) cookieUser(ctx context.Context, r *http.Request) (accounts.Us
 	if err != nil {
 		return accounts.User{}, err
 	}
-	return s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
+	u, err := s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
+	if err == nil && s.hindered(ctx, u) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	return u, err
 }
 
 func (s *Sessions) toSignIn(c echo.Context) error {
@@ -294,6 +299,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
+	s.manager.Put(ctx, mustKey, by.Way == accounts.ByPassword)
 	for key, value := range map[string]string{wayKey: string(by.Way), issuerKey: by.Issuer, thereKey: by.There,
 		tokenKey: by.Token} {
 		s.manager.Put(ctx, key, value)

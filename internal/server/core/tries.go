@@ -101,7 +101,7 @@ func (k *Core) Guess(
 	}
 	checked, err := check(ctx, device != "")
 	if errors.Is(err, accounts.ErrWrong) {
-		k.failedTry(c, u)
+		k.failedTry(c, u, err)
 		return checked, err
 	}
 	if err := k.limits.GiveBack(context.WithoutCancel(ctx), own); err != nil {

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -188,6 +189,30 @@ func (h *Users) signOut(c echo.Context, u accounts.User) (n int, err error) {
 		h.noteFor(c, u.ID, activity.Entry{Action: activity.SignedOut, Subject: u.Name})
 	}
 	return n, err
+}
+
+// resetStep turns the second step of somebody else off, if there is one, and tells them.
+func (h *Users) resetStep(c echo.Context, u accounts.User) error {
+	me := core.UserOf(c)
+	if u.ID == me.ID {
+		return core.Check(words.New("person.step_own"))
+	}
+	ctx := c.Request().Context()
+	was, err := h.core.Codes.TurnOff(ctx, u.ID)
+	if err != nil || !was {
+		return err
+	}
+	h.noteFor(c, u.ID, activity.Entry{Action: activity.SecondStepReset, Subject: u.Name})
+	h.core.TellAccess(ctx, u.ID, core.ToldSecondStepReset, "Who", words.Plain(cmp.Or(me.Name, activity.Operator.Name)))
+	return nil
+}
+
+func (h *Users) stepAPI(c echo.Context, _ *core.UserID) (out core.None, _ error) {
+	u, err := h.one(c)
+	if err != nil {
+		return out, err
+	}
+	return out, h.resetStep(c, u)
 }
 
 // rename changes the name of an account.

@@ -95,6 +95,9 @@ func (h *Users) showPerson(c echo.Context, status int, u accounts.User, v person
 		return err
 	}
 	v.Sessions = len(sessions)
+	if v.Step, err = h.core.Codes.State(ctx, u.ID); err != nil {
+		return err
+	}
 	return h.core.ShowSettings(c, status, u.Name, person(v))
 }
 
@@ -165,6 +168,28 @@ func (h *Users) signOutForm(c echo.Context) error {
 		said = words.New("person.signed_out", "Count", n, "Name", u.Name)
 	}
 	return h.core.Done(c, personPath(u), said)
+}
+
+func (h *Users) stepPage(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "person.step_title", "Name", u.Name),
+		Lead: words.T(ctx, "person.step_lead", "Name", u.Name), Action: personPath(u) + "/second-step",
+		Button: words.T(ctx, "factors.off_button"), Warn: true, Back: personPath(u)})
+}
+
+func (h *Users) stepForm(c echo.Context) error {
+	u, err := h.one(c)
+	if err != nil {
+		return err
+	}
+	if err := h.resetStep(c, u); err != nil {
+		return err
+	}
+	return h.core.Done(c, personPath(u), words.New("person.step_reset", "Name", u.Name))
 }
 
 func (h *Users) removePage(c echo.Context) error {

@@ -60,6 +60,8 @@ func (h *Handler) Open(g *echo.Group) {
 	g.POST("/setup", h.setupPost, slow)
 	g.GET("/login", h.loginPage)
 	g.POST("/login", h.loginPost)
+	g.GET(core.CodePath, h.codePage)
+	g.POST(core.CodePath, h.codePost)
 }
 
 // OpenAPI adds the calls for people who are not signed in.
@@ -73,8 +75,10 @@ func (h *Handler) OpenAPI(a *core.API) {
 		Open:        true,
 	})
 	core.Post(a, "/session", h.loginAPI, core.Call{
-		ID:       "signIn",
-		Summary:  "Sign in",
+		ID:      "signIn",
+		Summary: "Sign in",
+		Description: "Somebody with a second step sends `code` as well, from their app or one of their recovery " +
+			"codes. Without it, the problem names `code` in `fields`.",
 		Answer:   "Signed in; the cookie is set.",
 		Status:   http.StatusCreated,
 		Open:     true,
@@ -170,30 +174,39 @@ func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }
 
-func (h *Handler) login(c echo.Context, in Credentials) error {
-	u, err := h.core.Guess(c, in.Name, func(ctx context.Context, known bool) (accounts.User, error) {
+// check returns the account that a name and a password belong to.
+func (h *Handler) check(c echo.Context, in Credentials) (accounts.User, error) {
+	return h.core.Guess(c, in.Name, func(ctx context.Context, known bool) (accounts.User, error) {
 		if known {
 			return h.accounts.Check(ctx, in.Name, in.Password)
 		}
 		return h.accounts.CheckStranger(ctx, in.Name, in.Password)
 	})
-	if err != nil {
-		return err
-	}
-	return h.core.SignIn(c, u, byPassword)
 }
 
 func (h *Handler) loginPost(c echo.Context) error {
 	in, err := core.Filled[Credentials](c)
+	after, entered := core.LocalPath(c.FormValue("after")), false
+	var u accounts.User
 	if err == nil {
-		err = h.login(c, in)
+		u, err = h.check(c, in)
+	}
+	if err == nil {
+		entered, err = h.core.Enter(c, u, after)
 	}
 	if err != nil {
 		p := h.core.Problem(c, err)
 		return h.showLogin(c, p.Status, loginView{Name: in.Name, Problem: p.Detail,
 			After: c.FormValue("after")})
 	}
-	after := core.LocalPath(c.FormValue("after"))
+	if !entered {
+		return c.Redirect(http.StatusSeeOther, core.CodePath)
+	}
+	return h.goOn(c, after)
+}
+
+// goOn leads somebody who has signed in to the page that they want.
+func (h *Handler) goOn(c echo.Context, after string) error {
 	if strings.HasPrefix(after, "/connect/") {
 		// It redirects to the provider's page, and the content policy of our pages lets no form lead to another
 		// site. So the form ends here, and the browser goes on by itself.
@@ -206,11 +219,52 @@ type signInRequest struct {
 	Body struct {
 		Name     string `json:"name"` // a wrong one is a failed try, however long
 		Password string `json:"password"`
+		Code     string `json:"code,omitempty" doc:"Of the app or a recovery code, for somebody with a second step."`
 	}
 }
 
-func (h *Handler) loginAPI(c echo.Context, in *signInRequest) (core.None, error) {
-	return core.None{}, h.login(c, Credentials{Name: in.Body.Name, Password: in.Body.Password})
+func (h *Handler) loginAPI(c echo.Context, in *signInRequest) (out core.None, _ error) {
+	u, err := h.check(c, Credentials{Name: in.Body.Name, Password: in.Body.Password})
+	if err != nil {
+		return out, err
+	}
+	return out, h.core.EnterWith(c, u, in.Body.Code)
+}
+
+// codePage asks somebody whose password was right for a code.
+func (h *Handler) codePage(c echo.Context) error {
+	if _, _, err := h.core.Halfway(c.Request().Context()); err != nil {
+		return h.startAgain(c, err)
+	}
+	return h.showCode(c, http.StatusOK, "")
+}
+
+// startAgain leads to the sign-in page if nobody has typed a password, or too long ago.
+func (h *Handler) startAgain(c echo.Context, err error) error {
+	if errors.Is(err, accounts.ErrUnknown) {
+		return c.Redirect(http.StatusSeeOther, "/login")
+	}
+	return err
+}
+
+func (h *Handler) showCode(c echo.Context, status int, problem string) error {
+	v := codeView{Recovery: c.QueryParam("recovery") != "", Problem: problem}
+	return h.core.Show(c, status, words.T(c.Request().Context(), "login.code_title"), codeForm(v))
+}
+
+// recoveryQuery is what the address of the page has that asks for a recovery code.
+const recoveryQuery = "?recovery=yes"
+
+func (h *Handler) codePost(c echo.Context) error {
+	u, after, err := h.core.Halfway(c.Request().Context())
+	if err != nil {
+		return h.startAgain(c, err)
+	}
+	if err := h.core.ShowCode(c, u, c.FormValue("code")); err != nil {
+		p := h.core.Problem(c, err)
+		return h.showCode(c, p.Status, p.Detail)
+	}
+	return h.goOn(c, after)
 }
 
 func (h *Handler) logoutForm(c echo.Context) error {

@@ -127,10 +127,13 @@ func (h *Redeemer) form(kind string) echo.HandlerFunc {
 			return h.show(c, p.Status, v)
 		}
 		h.core.Sessions.DropLink(ctx)
-		if err := h.core.SignIn(c, u, byPassword); err != nil {
+		entered, err := h.core.Enter(c, u, "/")
+		switch {
+		case err != nil:
 			return err
-		}
-		if kind != accounts.Invitation {
+		case !entered: // a new password alone does not let them in
+			return c.Redirect(http.StatusSeeOther, core.CodePath)
+		case kind != accounts.Invitation:
 			return c.Redirect(http.StatusSeeOther, "/")
 		}
 		if err := h.steps.Begin(ctx, u.ID); err != nil {

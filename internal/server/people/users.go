@@ -89,6 +89,8 @@ func (h *Users) Pages(g *echo.Group) {
 	g.GET(one+"/reset", h.resetPage, core.MustBeAdmin)
 	g.POST(one+"/reset", h.resetForm, core.MustBeAdmin)
 	g.POST(one+"/signout", h.signOutForm, core.MustBeAdmin)
+	g.GET(one+"/second-step", h.stepPage, core.MustBeAdmin)
+	g.POST(one+"/second-step", h.stepForm, core.MustBeAdmin)
 	g.GET(one+"/remove", h.removePage, core.MustBeAdmin)
 	g.POST(one+"/remove", h.removeForm, core.MustBeAdmin)
 	core.Moved(g, "/people", peoplePath)
@@ -151,6 +153,13 @@ func (h *Users) API(a *core.API) {
 		Summary:     "Sign a person out everywhere (administrators only); may be repeated",
 		Description: "The session of this call stays signed in. Personal tokens keep working.",
 		Answer:      "How many sessions ended.",
+	})
+	core.Delete(a, "/admin/users/{id}/second-step", h.stepAPI, core.Call{
+		ID:      "resetSecondStep",
+		Summary: "Turn a person's second step off (administrators only); may be repeated",
+		Description: "They sign in with the password alone then, and can set it up again. They're told. Your own is " +
+			"turned off under `/account/second-step`.",
+		Answer: "It's off.",
 	})
 	core.Get(a, "/admin/users/{id}/export", h.exportAPI, core.Call{
 		ID:      "exportUser",

@@ -116,6 +116,7 @@ type counted struct {
 type personView struct {
 	about
 	Sessions int // in which the person is signed in
+	Step     accounts.SecondStepState
 
 	Problem, Name string // of the form of the name
 }

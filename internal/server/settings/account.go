@@ -29,7 +29,8 @@ type accountView struct {
 	User     accounts.User
 	Sessions templ.Component
 	Others   templ.Component // where else they sign in; nil for nowhere
-	Zones    []string        // that can be chosen
+	Factors  templ.Component
+	Zones    []string // that can be chosen
 
 	Form, Problem string // the form that failed, and why
 	Name, Zone    string // what was typed in it
@@ -46,6 +47,12 @@ func (h *Handler) showAccount(c echo.Context, status int, v accountView) (err er
 		return err
 	}
 	if v.Others, err = h.elsewhere.Part(ctx, v.User.ID); err != nil {
+		return err
+	}
+	if v.Factors, err = h.factors.Part(c); err != nil {
+		return err
+	}
+	if err := h.core.SeenAccess(ctx, v.User.ID); err != nil {
 		return err
 	}
 	return h.core.ShowSettings(c, status, words.T(ctx, "account.title"), account(v))

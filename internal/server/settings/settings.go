@@ -13,6 +13,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
+	"reprise/internal/server/factors"
 	"reprise/internal/server/people"
 	"reprise/internal/server/sessions"
 	"reprise/internal/server/tokens"
@@ -28,6 +29,7 @@ type Options struct {
 	Accounts   *accounts.Accounts
 	Tokens     *tokens.Handler
 	Sessions   *sessions.Handler
+	Factors    *factors.Handler
 	Identities identities
 }
 
@@ -44,13 +46,14 @@ type Handler struct {
 	accounts  *accounts.Accounts
 	tokens    *tokens.Handler
 	sessions  *sessions.Handler
+	factors   *factors.Handler
 	elsewhere identities
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	return &Handler{core: o.Core, statuses: o.Statuses, people: o.People, accounts: o.Accounts, tokens: o.Tokens,
-		sessions: o.Sessions, elsewhere: o.Identities}
+		sessions: o.Sessions, factors: o.Factors, elsewhere: o.Identities}
 }
 
 // Pages adds the routes of the pages.

@@ -16,7 +16,7 @@ import (
 const selectFactor = `SELECT id, user_id, kind, name, credential, secret, confirmed, step, created_at, used_at
 	FROM factors `
 
-func (s *Store) scanFactor(r db.Scanner) (f accounts.Factor, err error) {
+func (s *Ways) scanFactor(r db.Scanner) (f accounts.Factor, err error) {
 	var created, used, confirmed int64
 	var sealed string
 	err = r.Scan(&f.ID, &f.User, &f.Kind, &f.Name, &f.Credential, &sealed, &confirmed, &f.Step, &created, &used)
@@ -31,7 +31,7 @@ func (s *Store) scanFactor(r db.Scanner) (f accounts.Factor, err error) {
 func factorPlace(id int64) string { return "factors.secret." + strconv.FormatInt(id, 10) }
 
 // AddFactor implements accounts.FactorStore.
-func (s *Store) AddFactor(ctx context.Context, f accounts.Factor) (accounts.Factor, error) {
+func (s *Ways) AddFactor(ctx context.Context, f accounts.Factor) (accounts.Factor, error) {
 	err := s.db.Write(ctx, func(tx *sql.Tx) error {
 		u, err := Person(ctx, tx, f.User)
 		if err == nil && u.Role == Leaving {
@@ -64,27 +64,27 @@ func (s *Store) AddFactor(ctx context.Context, f accounts.Factor) (accounts.Fact
 		}
 		f.CreatedAt = time.Now()
 		return db.ExecTx(ctx, tx, `INSERT INTO factors
-			(id, user_id, kind, name, credential, secret, confirmed, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			f.ID, f.User, f.Kind, f.Name, f.Credential, s.db.Key.Seal(f.Secret, factorPlace(f.ID)),
-			db.Flag(f.Confirmed), db.Millis(f.CreatedAt))
+			(id, user_id, kind, name, credential, secret, confirmed, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, f.ID, f.User, f.Kind, f.Name, f.Credential,
+			s.db.Key.Seal(f.Secret, factorPlace(f.ID)), db.Flag(f.Confirmed), db.Millis(f.CreatedAt))
 	})
 	return f, err
 }
 
 // Factors implements accounts.FactorStore.
-func (s *Store) Factors(ctx context.Context, user int64) ([]accounts.Factor, error) {
+func (s *Ways) Factors(ctx context.Context, user int64) ([]accounts.Factor, error) {
 	return db.List(ctx, s.db.Reader, s.scanFactor, selectFactor+"WHERE user_id = $1 ORDER BY id", user)
 }
 
 // FactorByCredential implements accounts.FactorStore.
-func (s *Store) FactorByCredential(ctx context.Context, credential string) (accounts.Factor, error) {
+func (s *Ways) FactorByCredential(ctx context.Context, credential string) (accounts.Factor, error) {
 	f, err := s.scanFactor(s.db.Reader.QueryRowContext(ctx,
 		selectFactor+"WHERE credential = $1 AND credential <> ''", credential))
 	return f, db.Found(err)
 }
 
 // ConfirmCodes implements accounts.FactorStore.
-func (s *Store) ConfirmCodes(ctx context.Context, user, id, step int64, recovery []string) error {
+func (s *Ways) ConfirmCodes(ctx context.Context, user, id, step int64, recovery []string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.Changed(tx.ExecContext(ctx, `UPDATE factors SET confirmed = 1, step = $1, used_at = $2
 			WHERE id = $3 AND user_id = $4 AND kind = $5`, step, db.Millis(time.Now()), id, user, accounts.Codes))
@@ -99,7 +99,7 @@ func (s *Store) ConfirmCodes(ctx context.Context, user, id, step int64, recovery
 }
 
 // SetRecovery implements accounts.FactorStore.
-func (s *Store) SetRecovery(ctx context.Context, user int64, hashes []string) error {
+func (s *Ways) SetRecovery(ctx context.Context, user int64, hashes []string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error { return setRecovery(ctx, tx, user, hashes) })
 }
 
@@ -114,14 +114,14 @@ func setRecovery(ctx context.Context, tx *sql.Tx, user int64, hashes []string) e
 }
 
 // UseStep implements accounts.FactorStore.
-func (s *Store) UseStep(ctx context.Context, id, step int64) (fresh bool, err error) {
+func (s *Ways) UseStep(ctx context.Context, id, step int64) (fresh bool, err error) {
 	n, err := db.Affected(s.db.Change(ctx, "UPDATE factors SET step = $1, used_at = $2 WHERE id = $3 AND step < $1",
 		step, db.Millis(time.Now()), id))
 	return n > 0, db.Explain(err)
 }
 
 // UseRecovery implements accounts.FactorStore.
-func (s *Store) UseRecovery(ctx context.Context, user int64, hash string) (left int, err error) {
+func (s *Ways) UseRecovery(ctx context.Context, user int64, hash string) (left int, err error) {
 	err = s.db.Write(ctx, func(tx *sql.Tx) error {
 		n, err := db.Affected(tx.ExecContext(ctx, "DELETE FROM recovery_codes WHERE user_id = $1 AND hash = $2", user,
 			hash))
@@ -137,25 +137,25 @@ func (s *Store) UseRecovery(ctx context.Context, user int64, hash string) (left 
 }
 
 // RecoveryLeft implements accounts.FactorStore.
-func (s *Store) RecoveryLeft(ctx context.Context, user int64) (left int, err error) {
+func (s *Ways) RecoveryLeft(ctx context.Context, user int64) (left int, err error) {
 	err = s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM recovery_codes WHERE user_id = $1", user).Scan(&left)
 	return left, db.Explain(err)
 }
 
 // UsePasskey implements accounts.FactorStore.
-func (s *Store) UsePasskey(ctx context.Context, id int64, secret []byte) error {
+func (s *Ways) UsePasskey(ctx context.Context, id int64, secret []byte) error {
 	return s.db.Exec(ctx, "UPDATE factors SET secret = $1, used_at = $2 WHERE id = $3",
 		s.db.Key.Seal(secret, factorPlace(id)), db.Millis(time.Now()), id)
 }
 
 // RenameFactor implements accounts.FactorStore.
-func (s *Store) RenameFactor(ctx context.Context, user, id int64, name string) error {
+func (s *Ways) RenameFactor(ctx context.Context, user, id int64, name string) error {
 	return db.Changed(s.db.Change(ctx, "UPDATE factors SET name = $1 WHERE user_id = $2 AND id = $3 AND kind = $4",
 		name, user, id, accounts.Passkey))
 }
 
 // RemoveFactor implements accounts.FactorStore.
-func (s *Store) RemoveFactor(ctx context.Context, user, id int64) error {
+func (s *Ways) RemoveFactor(ctx context.Context, user, id int64) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		var kind string
 		err := tx.QueryRowContext(ctx, "DELETE FROM factors WHERE user_id = $1 AND id = $2 RETURNING kind", user, id).
@@ -174,10 +174,14 @@ func (s *Store) RemoveFactor(ctx context.Context, user, id int64) error {
 }
 
 // RemoveCodes implements accounts.FactorStore.
-func (s *Store) RemoveCodes(ctx context.Context, user int64) error {
-	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		return errors.Join(
+func (s *Ways) RemoveCodes(ctx context.Context, user int64) (counted bool, err error) {
+	err = s.db.Write(ctx, func(tx *sql.Tx) error {
+		n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM factors
+			WHERE user_id = $1 AND kind = $2 AND confirmed = 1`, user, accounts.Codes))
+		counted = n > 0
+		return errors.Join(err,
 			db.ExecTx(ctx, tx, "DELETE FROM factors WHERE user_id = $1 AND kind = $2", user, accounts.Codes),
 			setRecovery(ctx, tx, user, nil))
 	})
+	return counted && err == nil, err
 }

@@ -21,14 +21,14 @@ func scanIdentity(r db.Scanner) (i accounts.Identity, err error) {
 }
 
 // UserOfIdentity implements accounts.IdentityStore.
-func (s *Store) UserOfIdentity(ctx context.Context, issuer, subject string) (accounts.User, error) {
+func (s *Ways) UserOfIdentity(ctx context.Context, issuer, subject string) (accounts.User, error) {
 	u, err := scanUser(s.db.Reader.QueryRowContext(ctx, selectUser+`WHERE role <> $1 AND id =
 		(SELECT user_id FROM identities WHERE issuer = $2 AND subject = $3)`, Leaving, issuer, subject))
 	return u, known(err)
 }
 
 // AddIdentity implements accounts.IdentityStore.
-func (s *Store) AddIdentity(ctx context.Context, i accounts.Identity) error {
+func (s *Ways) AddIdentity(ctx context.Context, i accounts.Identity) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		u, err := Person(ctx, tx, i.User)
 		if err == nil && u.Role == Leaving {
@@ -54,7 +54,7 @@ func addIdentity(ctx context.Context, tx *sql.Tx, i accounts.Identity) error {
 }
 
 // AddUserOf implements accounts.IdentityStore.
-func (s *Store) AddUserOf(ctx context.Context, u accounts.User, i accounts.Identity, invitation string) (
+func (s *Ways) AddUserOf(ctx context.Context, u accounts.User, i accounts.Identity, invitation string) (
 	accounts.User, error) {
 	err := s.db.Write(ctx, func(tx *sql.Tx) error {
 		if err := notEmpty(ctx, tx); err != nil {
@@ -88,13 +88,13 @@ func notEmpty(ctx context.Context, tx *sql.Tx) error {
 }
 
 // Identities implements accounts.IdentityStore.
-func (s *Store) Identities(ctx context.Context, user int64) ([]accounts.Identity, error) {
+func (s *Ways) Identities(ctx context.Context, user int64) ([]accounts.Identity, error) {
 	return db.List(ctx, s.db.Reader, scanIdentity, selectIdentity+"WHERE user_id = $1 ORDER BY created_at, subject",
 		user)
 }
 
 // RemoveIdentity implements accounts.IdentityStore.
-func (s *Store) RemoveIdentity(ctx context.Context, user int64, issuer, subject string) error {
+func (s *Ways) RemoveIdentity(ctx context.Context, user int64, issuer, subject string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM identities
 			WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject))

@@ -1,0 +1,52 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"reprise/internal/notify"
+	"reprise/internal/words"
+)
+
+// What people are told about the access to their account. The names are the causes of the notifications, and with them
+// the ids of their sentences.
+const (
+	ToldSecondStepOn    = "second_step_on"
+	ToldSecondStepOff   = "second_step_off"
+	ToldSecondStepReset = "second_step_reset" // Who: the administrator
+	ToldPasskeyAdded    = "passkey_added"     // Name: of the passkey
+	ToldPasskeyRemoved  = "passkey_removed"   // Name: of the passkey
+	ToldNewDevice       = "new_device"        // Visit: the browser and the address
+)
+
+// told are the causes of all of these, and how urgent each is.
+var told = map[string]notify.Severity{
+	ToldSecondStepOn: notify.Info, ToldSecondStepOff: notify.Warning, ToldSecondStepReset: notify.Warning,
+	ToldPasskeyAdded: notify.Info, ToldPasskeyRemoved: notify.Warning, ToldNewDevice: notify.Info,
+}
+
+// TellAccess tells a person, once, what has happened to the access to their account. A failure is logged: what they are
+// told of has happened.
+func (k *Core) TellAccess(ctx context.Context, user int64, what string, pairs ...any) {
+	ctx = context.WithoutCancel(ctx)
+	err := k.notifier.Open(ctx, notify.Notification{User: user, Cause: what, Generation: time.Now().UnixMilli(),
+		Severity: told[what], Title: words.Each("told.title.", what), Message: words.Each("told.text.", what, pairs...),
+		Action: notify.Action{Label: words.New("told.look"), URL: "/settings/account#sessions"}})
+	if err != nil {
+		k.Log.Error("a person cannot be told about the access to their account", "user_id", user, "err", err)
+	}
+}
+
+// SeenAccess closes what a person was told about the access to their account, which they look at now.
+func (k *Core) SeenAccess(ctx context.Context, user int64) error {
+	open, err := k.store.Notifications(ctx, user, true)
+	if err != nil || !slices.ContainsFunc(open, func(n notify.Notification) bool { return told[n.Cause] != "" }) {
+		return err
+	}
+	closing := notify.Closing{User: user, MendedBy: user} // so no channel says that it is over
+	for cause := range told {
+		closing.Causes = append(closing.Causes, cause)
+	}
+	return k.notifier.Close(ctx, closing)
+}

@@ -1,0 +1,123 @@
+// Package factors answers for what people show beside or in place of their password: codes of an app, and passkeys.
+package factors
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
+	"reprise/internal/server/core"
+)
+
+// accountPath is the page of a person's own account, of which this is a part.
+const accountPath = "/settings/account"
+
+// Handler answers for the factors of a person.
+type Handler struct {
+	core  *core.Core
+	store accounts.FactorStore
+}
+
+// New returns a Handler.
+func New(k *core.Core, store accounts.FactorStore) *Handler { return &Handler{core: k, store: store} }
+
+// Pages adds the routes of the pages.
+func (h *Handler) Pages(g *echo.Group) {
+	g.GET(core.SecondStepPath, h.setUpPage)
+	g.POST(core.SecondStepPath, h.beginForm)
+	g.GET(core.SecondStepPath+"/code.png", h.picture)
+	g.POST(core.SecondStepPath+"/confirm", h.confirmForm)
+	g.GET(recoveryPath, h.recoveryPage)
+	g.POST(recoveryPath, h.recoveryForm)
+	g.GET(offPath, h.offPage)
+	g.POST(offPath, h.offForm)
+}
+
+// API adds the routes of the API.
+func (h *Handler) API(a *core.API) {
+	core.Get(a, "/account/factors", h.list, core.Call{
+		ID:      "getFactors",
+		Summary: "Your second step and your passkeys (a token needs the scope operate)",
+		Answer:  "Without any secret.",
+		Scope:   accounts.Operate,
+	})
+	core.Post(a, "/account/second-step", h.beginAPI, core.Call{
+		ID:      "beginSecondStep",
+		Summary: "Make a key for an app that shows codes (with a session only)",
+		Description: "It counts once `confirmSecondStep` got one of its codes. Calling this again makes another key " +
+			"in its place.",
+		Answer: "The key; nothing shows it again once it counts.",
+		Status: http.StatusCreated,
+		Scope:  core.BySession,
+	})
+	core.Post(a, "/account/second-step/confirm", h.confirmAPI, core.Call{
+		ID:      "confirmSecondStep",
+		Summary: "Turn the second step on with a code of the app (with a session only)",
+		Answer:  "Recovery codes, each good once; nothing shows them again.",
+		Scope:   core.BySession,
+	})
+	core.Post(a, "/account/second-step/recovery-codes", h.recoveryAPI, core.Call{
+		ID:      "makeRecoveryCodes",
+		Summary: "Make new recovery codes in place of the earlier ones (with a session only)",
+		Answer:  "Recovery codes, each good once; nothing shows them again.",
+		Scope:   core.BySession,
+	})
+	core.Delete(a, "/account/second-step", h.offAPI, core.Call{
+		ID:      "turnOffSecondStep",
+		Summary: "Turn the second step off (with a session only); may be repeated",
+		Answer:  "It's off.",
+		Scope:   core.BySession,
+	})
+}
+
+// view is what a page shows of the factors of a person.
+type view struct {
+	User     accounts.User
+	Step     accounts.SecondStepState
+	Required bool
+}
+
+// of returns the view of the user of a request.
+func (h *Handler) of(c echo.Context) (v view, err error) {
+	v.User = core.UserOf(c)
+	v.Required = h.core.RequiresSecondStep(v.User)
+	v.Step, err = h.core.Codes.State(c.Request().Context(), v.User.ID)
+	return v, err
+}
+
+// Part returns the factors of the user of a request as parts of a page.
+func (h *Handler) Part(c echo.Context) (templ.Component, error) {
+	v, err := h.of(c)
+	return parts(v), err
+}
+
+// SecondStep is the second step of a person.
+type SecondStep struct {
+	On       bool           `json:"on"`
+	Required bool           `json:"required" doc:"Whether the administrators ask for it."`
+	Since    core.MaybeTime `json:"since"`
+	UsedAt   core.MaybeTime `json:"last_used_at"`
+	Recovery int            `json:"recovery_codes_left" minimum:"0"`
+}
+
+type getFactorsAnswer struct {
+	SecondStep SecondStep `json:"second_step"`
+}
+
+func (h *Handler) list(c echo.Context, _ *core.None) (out getFactorsAnswer, _ error) {
+	v, err := h.of(c)
+	if err != nil {
+		return out, err
+	}
+	out.SecondStep = SecondStep{On: v.Step.On, Required: v.Required, Since: core.Moment(v.Step.Since),
+		UsedAt: core.Moment(v.Step.UsedAt), Recovery: v.Step.Recovery}
+	return out, nil
+}
+
+// userOf returns the user of a request as the store has them now.
+func userOf(c echo.Context) (context.Context, accounts.User) {
+	return c.Request().Context(), core.UserOf(c)
+}
