@@ -130,7 +130,7 @@ func start(t testing.TB, dir string, env ...string) *process {
 	return startAt(t, dir, "127.0.0.1:0", env...)
 }
 
-var link = regexp.MustCompile(`(http://[0-9.:]+(?:/music)?)(?:/setup\?code=(\w+))?\n`)
+var link = regexp.MustCompile(`(http://(?:localhost|[0-9.]+):[0-9]+(?:/music)?)(?:/setup\?code=(\w+))?\n`)
 
 func startAt(t testing.TB, dir, listen string, env ...string) *process {
 	t.Helper()

@@ -100,6 +100,7 @@ type resources struct {
 	people    *people.Handler
 	redeemer  *people.Redeemer
 	signin    *signin.Handler
+	factors   *factors.Handler
 	settings  *settings.Handler
 	feed      *feed.Handler
 	years     *years.Handler
@@ -163,6 +164,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	k.Sessions.Welcome(elsewhere.ByProxy(func() bool { return at.Load().Proxy.CreateAccounts }))
 	entry := people.New(people.Options{
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first, Outside: elsewhere.Outside,
+		Passkeys: beside.Button,
 		Away: func(by accounts.Arrival) string {
 			if by.Way == accounts.ByProxy {
 				return at.Load().Proxy.SignOut
@@ -174,8 +176,8 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		Config: c,
 		reach:  at,
 		core:   k,
-		people: entry,
-		years:  lookBack, profile: shown, exports: exports,
+		people: entry, factors: beside,
+		years: lookBack, profile: shown, exports: exports,
 		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
 			return at.Load().extract(r)
 		}),

@@ -30,7 +30,8 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // permissions takes from the pages what none of them needs.
 const permissions = "accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), " +
 	"fullscreen=(), geolocation=(), gyroscope=(), hid=(), idle-detection=(), local-fonts=(), magnetometer=(), " +
-	"microphone=(), midi=(), payment=(), picture-in-picture=(), publickey-credentials-get=(), " +
+	"microphone=(), midi=(), payment=(), picture-in-picture=(), " +
+	"publickey-credentials-create=(self), publickey-credentials-get=(self), " +
 	"screen-wake-lock=(), serial=(), storage-access=(), usb=(), window-management=(), xr-spatial-tracking=()"
 
 // maxBody is the most that a form or a call may send, unless it carries a file to import.
@@ -59,6 +60,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.feed.API(open)
 	r.people.Open(session)
 	r.people.OpenAPI(open.On(session.Group("/api/v1")))
+	r.factors.OpenAPI(open.On(session.Group("/api/v1")))
 	help.New(r.core).Open(session.Group("", r.core.Sessions.MaySignIn))
 	session.POST("/language", r.core.SpeakFrom)
 	r.redeemer.Open(session)

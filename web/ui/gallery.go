@@ -109,6 +109,8 @@ func specimens(providers []string) []specimen {
 		{"Name", Name("Name \u202e<b>")}, {"Linked", Linked(named)}, {"Tags", Tags([]string{"Spotify", "Last.fm"})},
 		{"Details", Details("What can be copied.")}, {"Problem", Problem("What is wrong.")},
 		{"Copied", Copied("g-copied", "https://example.org/connect/spotify/callback")},
+		{"UsePasskeys", UsePasskeys(Passkeys{Origin: "https://reprise.example.org",
+			Address: "https://reprise.example.org/"})},
 		{"Contents", Contents([]Entry{{Label: "Page", URL: "/", Lead: "What is there"},
 			{Label: "Service", URL: "/", Lead: "What it takes", Provider: "spotify"}})},
 	}

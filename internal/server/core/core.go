@@ -119,6 +119,11 @@ func (k *Core) Configure(base *url.URL, adminToken resilience.Secret) {
 // Version returns the version of the program.
 func (k *Core) Version() string { return k.version }
 
+// UserByID returns a person, or accounts.ErrUnknown.
+func (k *Core) UserByID(ctx context.Context, id int64) (accounts.User, error) {
+	return k.store.UserByID(ctx, id)
+}
+
 // Note writes an entry of the activity log. A failure to write it is logged and otherwise ignored.
 func (k *Core) Note(ctx context.Context, e activity.Entry) {
 	if err := k.store.Note(ctx, e); err != nil {

@@ -300,6 +300,8 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
 	s.manager.Put(ctx, mustKey, by.Way == accounts.ByPassword)
+	s.manager.Put(ctx, offerKey, (by.Way == accounts.ByPassword || by.Way == accounts.ByCode) &&
+		s.offers(visitOf(ctx).request))
 	for key, value := range map[string]string{wayKey: string(by.Way), issuerKey: by.Issuer, thereKey: by.There,
 		tokenKey: by.Token} {
 		s.manager.Put(ctx, key, value)

@@ -10,6 +10,8 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/server/core"
+	"reprise/internal/words"
+	"reprise/web/ui"
 )
 
 // accountPath is the page of a person's own account, of which this is a part.
@@ -22,7 +24,29 @@ type Handler struct {
 }
 
 // New returns a Handler.
-func New(k *core.Core, store accounts.FactorStore) *Handler { return &Handler{core: k, store: store} }
+func New(k *core.Core, store accounts.FactorStore) *Handler {
+	h := &Handler{core: k, store: store}
+	k.AddNotice(h.notice)
+	return h
+}
+
+// OpenAPI adds the calls for people who are not signed in.
+func (h *Handler) OpenAPI(a *core.API) {
+	a = a.With(h.core.SlowDown("passkey"))
+	core.Post(a, "/session/passkey/options", h.beginSignIn, core.Call{
+		ID:      "beginPasskeySignIn",
+		Summary: "Ask what a passkey has to answer to sign in",
+		Answer:  "For the browser.",
+		Open:    true,
+	})
+	core.Post(a, "/session/passkey", h.signIn, core.Call{
+		ID:      "signInWithPasskey",
+		Summary: "Sign in with a passkey, in the session in which its options were asked for",
+		Answer:  "Signed in; the cookie is set.",
+		Status:  http.StatusCreated,
+		Open:    true,
+	})
+}
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
@@ -34,6 +58,10 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST(recoveryPath, h.recoveryForm)
 	g.GET(offPath, h.offPage)
 	g.POST(offPath, h.offForm)
+	g.POST(passkeysPath+"/later", h.laterForm)
+	g.GET(passkeysPath+"/:id", h.passkeyPage)
+	g.POST(passkeysPath+"/:id", h.renameForm)
+	g.POST(passkeysPath+"/:id/remove", h.removeForm)
 }
 
 // API adds the routes of the API.
@@ -71,6 +99,31 @@ func (h *Handler) API(a *core.API) {
 		Answer:  "It's off.",
 		Scope:   core.BySession,
 	})
+	core.Post(a, "/account/passkeys/options", h.beginAdd, core.Call{
+		ID:      "beginPasskey",
+		Summary: "Ask how a browser makes a passkey for you (with a session only)",
+		Answer:  "For the browser.",
+		Scope:   core.BySession,
+	})
+	core.Post(a, "/account/passkeys", h.add, core.Call{
+		ID:      "addPasskey",
+		Summary: "Add the passkey that a browser made (with a session only)",
+		Answer:  "The passkey.",
+		Status:  http.StatusCreated,
+		Scope:   core.BySession,
+	})
+	core.Patch(a, "/account/passkeys/{id}", h.renameAPI, core.Call{
+		ID:      "renamePasskey",
+		Summary: "Give a passkey another name (with a session only)",
+		Answer:  "The passkey.",
+		Scope:   core.BySession,
+	})
+	core.Delete(a, "/account/passkeys/{id}", h.removeAPI, core.Call{
+		ID:      "removePasskey",
+		Summary: "Remove a passkey (with a session only)",
+		Answer:  "It signs nobody in any more.",
+		Scope:   core.BySession,
+	})
 }
 
 // view is what a page shows of the factors of a person.
@@ -78,13 +131,24 @@ type view struct {
 	User     accounts.User
 	Step     accounts.SecondStepState
 	Required bool
+	Passkeys []passkey
+	Unable   words.Text // what to do for passkeys to work; zero if they do
+	Add      *ui.Passkeys
 }
 
 // of returns the view of the user of a request.
 func (h *Handler) of(c echo.Context) (v view, err error) {
 	v.User = core.UserOf(c)
 	v.Required = h.core.RequiresSecondStep(v.User)
-	v.Step, err = h.core.Codes.State(c.Request().Context(), v.User.ID)
+	if v.Add = h.Button(""); v.Add != nil {
+		v.Add.Add = true
+	}
+	v.Unable = unable(h.core.URL())
+	ctx := c.Request().Context()
+	if v.Step, err = h.core.Codes.State(ctx, v.User.ID); err != nil {
+		return v, err
+	}
+	v.Passkeys, err = h.passkeys(ctx, v.User.ID)
 	return v, err
 }
 
@@ -105,6 +169,7 @@ type SecondStep struct {
 
 type getFactorsAnswer struct {
 	SecondStep SecondStep `json:"second_step"`
+	Passkeys   []Passkey  `json:"passkeys"`
 }
 
 func (h *Handler) list(c echo.Context, _ *core.None) (out getFactorsAnswer, _ error) {
@@ -114,6 +179,7 @@ func (h *Handler) list(c echo.Context, _ *core.None) (out getFactorsAnswer, _ er
 	}
 	out.SecondStep = SecondStep{On: v.Step.On, Required: v.Required, Since: core.Moment(v.Step.Since),
 		UsedAt: core.Moment(v.Step.UsedAt), Recovery: v.Step.Recovery}
+	out.Passkeys = core.ViewAll(v.Passkeys, viewPasskey)
 	return out, nil
 }
 

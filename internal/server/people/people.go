@@ -28,6 +28,8 @@ type Options struct {
 	Outside func() (name, form string)
 	// Away returns where a browser goes after signing out, so that a session elsewhere ends as well; empty for nowhere.
 	Away func(accounts.Arrival) string
+	// Passkeys returns the button that signs in with a passkey, and leads to a page; nil where none can be used.
+	Passkeys func(after string) *ui.Passkeys
 }
 
 // Steps leads a person through their first steps.
@@ -45,12 +47,13 @@ type Handler struct {
 	steps    Steps
 	outside  func() (name, form string)
 	away     func(accounts.Arrival) string
+	passkeys func(after string) *ui.Passkeys
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
 	return &Handler{core: o.Core, accounts: o.Accounts, courier: o.Courier, steps: o.Steps,
-		outside: o.Outside, away: o.Away}
+		outside: o.Outside, away: o.Away, passkeys: o.Passkeys}
 }
 
 // Open adds the routes for people who are not signed in.
@@ -171,6 +174,7 @@ func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
 	var form string
 	v.Outside, form = h.outside()
 	v.Local = v.Local || v.Outside == "" || form == shown || v.Problem != ""
+	v.Passkeys = h.passkeys(v.After)
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }
 
