@@ -81,6 +81,8 @@ func (k *Core) SignIn(c echo.Context, u accounts.User, by accounts.Arrival) erro
 	if err := k.Sessions.SignIn(ctx, u.ID, by); err != nil {
 		return err
 	}
+	v := visitOf(ctx)
+	k.tellNewDevice(c, u.ID, accounts.Visit(accounts.Agent(v.request.UserAgent()), v.address))
 	k.Sessions.arrived(ctx, u, by.Way)
 	return nil
 }

@@ -38,6 +38,8 @@ type Store interface {
 	CountDeliveries(context.Context, delivery.Filter) (map[delivery.State]int, error)
 	Note(context.Context, activity.Entry) error
 	NoteOften(ctx context.Context, e activity.Entry, within time.Duration) error
+	// SignedInBefore reports whether a person has signed in before, and whether by the same visit.
+	SignedInBefore(ctx context.Context, user int64, visit string) (ever, same bool, err error)
 	ConnectionNames(ctx context.Context, user int64) (map[library.ConnectionID]string, error)
 }
 

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/labstack/echo/v4"
+
+	"reprise/internal/accounts"
 	"reprise/internal/notify"
 	"reprise/internal/words"
 )
@@ -35,6 +38,26 @@ func (k *Core) TellAccess(ctx context.Context, user int64, what string, pairs ..
 		Action: notify.Action{Label: words.New("told.look"), URL: "/settings/account#sessions"}})
 	if err != nil {
 		k.Log.Error("a person cannot be told about the access to their account", "user_id", user, "err", err)
+	}
+}
+
+// tellNewDevice tells a person who signs in with a browser that the account was not used with, unless it is the first
+// time at all. A program that signs in again and again keeps no cookie, but comes by the same visit.
+func (k *Core) tellNewDevice(c echo.Context, user int64, visit string) {
+	ctx := c.Request().Context()
+	u, err := k.store.UserByID(ctx, user)
+	if err == nil && k.Sessions.device(c.Request(), u) != "" {
+		return
+	}
+	ever, same := false, false
+	if err == nil {
+		ever, same, err = k.store.SignedInBefore(ctx, user, visit)
+	}
+	if err != nil {
+		k.Log.Error("a person cannot be told about the access to their account", "user_id", user, "err", err)
+	}
+	if ever && !same {
+		k.TellAccess(ctx, user, ToldNewDevice, "Visit", accounts.VisitOf(visit))
 	}
 }
 

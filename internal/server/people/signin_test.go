@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,4 +78,47 @@ func TestNoCacheKeepsSignInPages(t *testing.T) {
 	}
 	w = h.Do(http.MethodPost, "/api/v1/setup", `{"code":"wrong"}`, "application/json")
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+}
+
+// Bea reads of a sign-in in a browser that her account was not used with: not of the first one, not in a known browser,
+// and of a program that signs in again and again once.
+func TestANewDeviceIsToldOf(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.Public(t)
+		told := func() (n int) {
+			u, err := h.DB.UserByName(t.Context(), "Bea")
+			require.NoError(t, err)
+			all, err := h.DB.Notifications(t.Context(), u.ID, true)
+			require.NoError(t, err)
+			for _, one := range all {
+				if one.Cause == "new_device" {
+					n++
+				}
+			}
+			return n
+		}
+		desk := h.Browser("10.1.1.1", servertest.Firefox, "Bea")
+		require.Zero(t, told(), "the first time")
+		signIn := func(b *servertest.Browser) {
+			time.Sleep(time.Minute)
+			w := b.Ask(http.MethodPost, "/api/v1/session", `{"name":"bea","password":"`+servertest.Password+`"}`)
+			require.Equal(t, http.StatusCreated, w.Code)
+			if b.Cookies != nil { // a browser keeps them, a program doesn't
+				b.Cookies = w.Result().Cookies()
+			}
+		}
+		desk.Address = "10.7.7.7" // it has moved, and is known by its cookie
+		signIn(desk)
+		require.Zero(t, told())
+		program := &servertest.Browser{Household: h, Agent: "curl/8", Address: "10.2.2.2"}
+		for range 3 {
+			signIn(program)
+		}
+		require.Equal(t, 1, told())
+		signIn(&servertest.Browser{Household: h, Agent: servertest.Firefox, Address: "10.3.3.3"})
+		require.Equal(t, 2, told())
+		page := servertest.Text(desk.Ask(http.MethodGet, "/settings/account", ""))
+		require.Contains(t, page, "Password")
+		require.Zero(t, told(), "seen where it is about")
+	})
 }

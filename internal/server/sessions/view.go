@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/a-h/templ"
@@ -13,7 +14,8 @@ import (
 // table returns sessions as a table; current is the ID of the session that looks at it.
 func table(ctx context.Context, all []accounts.Session, current string) ui.Grid {
 	g := ui.Grid{Columns: []string{words.T(ctx, "account.browser"), words.T(ctx, "account.address"),
-		words.T(ctx, "account.since"), words.T(ctx, "account.used"), words.T(ctx, "account.action")}}
+		words.T(ctx, "way.title"), words.T(ctx, "account.since"), words.T(ctx, "account.used"),
+		words.T(ctx, "account.action")}}
 	for _, s := range all {
 		name := "session-" + s.ID
 		used, end := ui.Time(s.UsedAt, ui.Ago), ui.Button(ui.Action{Label: words.T(ctx, "account.sign_out"),
@@ -22,7 +24,8 @@ func table(ctx context.Context, all []accounts.Session, current string) ui.Grid 
 			used, end = ui.Say(words.T(ctx, "account.this")), templ.NopComponent
 		}
 		g.Rows = append(g.Rows, ui.Line{Cells: []templ.Component{
-			ui.Labelled(name, accounts.Device(s.Agent).T(ctx)), ui.Name(s.Address), ui.Time(s.SignedInAt, ui.Ago),
+			ui.Labelled(name, accounts.Device(s.Agent).T(ctx)), ui.Name(s.Address),
+			ui.Say(words.Each("way.", cmp.Or(string(s.Way), "unknown")).T(ctx)), ui.Time(s.SignedInAt, ui.Ago),
 			used, end,
 		}})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reprise/internal/accounts"
+	"reprise/internal/activity"
 	"reprise/internal/library"
 	"reprise/internal/store/db"
 	"reprise/internal/words"
@@ -184,4 +185,13 @@ func (s *Ways) RemoveCodes(ctx context.Context, user int64) (counted bool, err e
 			setRecovery(ctx, tx, user, nil))
 	})
 	return counted && err == nil, err
+}
+
+// SignedInBefore reports whether a person has signed in within what the log has kept, and whether by the same visit.
+func (s *Ways) SignedInBefore(ctx context.Context, user int64, visit string) (ever, same bool, err error) {
+	err = s.db.Reader.QueryRowContext(ctx, `SELECT
+		EXISTS (SELECT 1 FROM activity WHERE user_id = $1 AND action = $2),
+		EXISTS (SELECT 1 FROM activity WHERE user_id = $1 AND action = $2 AND subject = $3)`,
+		user, string(activity.SignedIn), visit).Scan(&ever, &same)
+	return ever, same, db.Explain(err)
 }
