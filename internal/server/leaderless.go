@@ -12,9 +12,9 @@ import (
 // events tell them. Whatever calls a service, or has to do with work under way, is not among them.
 var leaderless = map[string]map[string]bool{
 	http.MethodGet: routeSet(`
-		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /connections/:id /connections/:id/runs
-		/corrections /corrections/suspicious /deliveries /export /help /help/:page /imports /invitation
-		/invitation/:code /list/:file /listening /listening/common /listening/library /listening/weeks
+		/ /activity /complete /complete/:id/:month /complete/:id/:month/gone /confirm /connections/:id
+		/connections/:id/runs /corrections /corrections/suspicious /deliveries /export /help /help/:page /imports
+		/invitation /invitation/:code /list/:file /listening /listening/common /listening/library /listening/weeks
 		/listening/weeks/:week /listening/years /listening/years/:year /listens /listens/:id /listens/delete
 		/listens/new /login /login/code /loved /loved/at/:id /manifest.webmanifest /metrics /music/:kind/:id
 		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /notifications /now /offline /players
@@ -50,31 +50,31 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/stats/weeks/:week /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),
 	http.MethodPost: routeSet(`
-		/corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep /imports /imports/:id/answers
-		/imports/:id/cancel /imports/:id/start /invitation /language /listens/:id /listens/:id/split /listens/delete
-		/listens/new /login /login/code /logout /loved /music/:kind/:id/merge /music/:kind/:id/rename
-		/music/:kind/:id/split /music/track/:id/love /notifications/:id/ack /players /players/:id /players/:id/pause
-		/players/:id/remove /players/:id/resume /players/:id/secret /players/allow /reset /rules /rules/:id
-		/rules/:id/apply /rules/:id/delete /rules/:id/switch /rules/upload /settings/account/identities
-		/settings/account/identities/:id/remove /settings/account/look /settings/account/name
-		/settings/account/passkeys/:id /settings/account/passkeys/:id/remove /settings/account/passkeys/later
-		/settings/account/password /settings/account/second-step /settings/account/second-step/confirm
-		/settings/account/second-step/off /settings/account/second-step/recovery /settings/account/sessions/:id/end
-		/settings/account/sessions/end /settings/account/sharing /settings/people /settings/people/:id/name
-		/settings/people/:id/reset /settings/people/:id/second-step /settings/people/:id/signout
-		/settings/people/invitations /settings/people/invitations/:id/revoke /settings/profile
-		/settings/profile/delete /settings/programs /settings/programs/:id/revoke /setup /sign-in/oidc/account
-		/sign-in/oidc/account/link /sign-in/oidc/back-channel /api/v1/account/passkeys
-		/api/v1/account/passkeys/options /api/v1/account/second-step /api/v1/account/second-step/confirm
-		/api/v1/account/second-step/recovery-codes /api/v1/admin/invitations /api/v1/admin/users
-		/api/v1/admin/users/:id/reset /api/v1/albums/:id/merge /api/v1/albums/:id/split /api/v1/artists/:id/merge
-		/api/v1/artists/:id/split /api/v1/corrections/:id/undo /api/v1/imports /api/v1/imports/:id/start
-		/api/v1/invitation /api/v1/listens /api/v1/listens/:id/split /api/v1/listens/delete
-		/api/v1/listens/invented/delete /api/v1/listens/suspicious/:id/keep /api/v1/notifications/:id/ack
-		/api/v1/notifications/:id/seen /api/v1/players /api/v1/players/:id/secret /api/v1/recipes
-		/api/v1/recipes/preview /api/v1/reset /api/v1/rules /api/v1/rules/:id/apply /api/v1/rules/preview
-		/api/v1/session /api/v1/session/passkey /api/v1/session/passkey/options /api/v1/setup /api/v1/tokens
-		/api/v1/tracks/:id/merge /api/v1/tracks/:id/split
+		/confirm /confirm/again /corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep
+		/imports /imports/:id/answers /imports/:id/cancel /imports/:id/start /invitation /language /listens/:id
+		/listens/:id/split /listens/delete /listens/new /login /login/code /logout /loved /music/:kind/:id/merge
+		/music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love /notifications/:id/ack /players
+		/players/:id /players/:id/pause /players/:id/remove /players/:id/resume /players/:id/secret /players/allow
+		/reset /rules /rules/:id /rules/:id/apply /rules/:id/delete /rules/:id/switch /rules/upload
+		/settings/account/identities /settings/account/identities/:id/remove /settings/account/look
+		/settings/account/name /settings/account/passkeys/:id /settings/account/passkeys/:id/remove
+		/settings/account/passkeys/later /settings/account/password /settings/account/second-step
+		/settings/account/second-step/confirm /settings/account/second-step/off
+		/settings/account/second-step/recovery /settings/account/sessions/:id/end /settings/account/sessions/end
+		/settings/account/sharing /settings/people /settings/people/:id/name /settings/people/:id/reset
+		/settings/people/:id/second-step /settings/people/:id/signout /settings/people/invitations
+		/settings/people/invitations/:id/revoke /settings/profile /settings/profile/delete /settings/programs
+		/settings/programs/:id/revoke /setup /sign-in/oidc/account /sign-in/oidc/account/link
+		/sign-in/oidc/back-channel /api/v1/account/confirm /api/v1/account/passkeys /api/v1/account/passkeys/options
+		/api/v1/account/second-step /api/v1/account/second-step/confirm /api/v1/account/second-step/recovery-codes
+		/api/v1/admin/invitations /api/v1/admin/users /api/v1/admin/users/:id/reset /api/v1/albums/:id/merge
+		/api/v1/albums/:id/split /api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/corrections/:id/undo
+		/api/v1/imports /api/v1/imports/:id/start /api/v1/invitation /api/v1/listens /api/v1/listens/:id/split
+		/api/v1/listens/delete /api/v1/listens/invented/delete /api/v1/listens/suspicious/:id/keep
+		/api/v1/notifications/:id/ack /api/v1/notifications/:id/seen /api/v1/players /api/v1/players/:id/secret
+		/api/v1/recipes /api/v1/recipes/preview /api/v1/reset /api/v1/rules /api/v1/rules/:id/apply
+		/api/v1/rules/preview /api/v1/session /api/v1/session/passkey /api/v1/session/passkey/options /api/v1/setup
+		/api/v1/tokens /api/v1/tracks/:id/merge /api/v1/tracks/:id/split
 	`),
 	http.MethodPut: routeSet(`
 		/api/v1/profile /api/v1/recipes/:id /api/v1/rules/:id /api/v1/tracks/:id/love

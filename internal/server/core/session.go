@@ -299,6 +299,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
+	s.prove(ctx)
 	s.manager.Put(ctx, mustKey, by.Way == accounts.ByPassword)
 	s.manager.Put(ctx, offerKey, (by.Way == accounts.ByPassword || by.Way == accounts.ByCode) &&
 		s.offers(visitOf(ctx).request))

@@ -46,7 +46,8 @@ func (k *Core) TellAccess(ctx context.Context, user int64, what string, pairs ..
 func (k *Core) tellNewDevice(c echo.Context, user int64, visit string) {
 	ctx := c.Request().Context()
 	u, err := k.store.UserByID(ctx, user)
-	if err == nil && k.Sessions.device(c.Request(), u) != "" {
+	// Without a password there is no mark of a device, and the issuer tells of its own.
+	if err == nil && (u.PasswordHash == "" || k.Sessions.device(c.Request(), u) != "") {
 		return
 	}
 	ever, same := false, false

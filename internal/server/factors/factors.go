@@ -19,13 +19,14 @@ const accountPath = "/settings/account"
 
 // Handler answers for the factors of a person.
 type Handler struct {
-	core  *core.Core
-	store accounts.FactorStore
+	core     *core.Core
+	store    accounts.FactorStore
+	accounts *accounts.Accounts
 }
 
 // New returns a Handler.
-func New(k *core.Core, store accounts.FactorStore) *Handler {
-	h := &Handler{core: k, store: store}
+func New(k *core.Core, store accounts.FactorStore, people *accounts.Accounts) *Handler {
+	h := &Handler{core: k, store: store, accounts: people}
 	k.AddNotice(h.notice)
 	return h
 }
@@ -51,17 +52,20 @@ func (h *Handler) OpenAPI(a *core.API) {
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET(core.SecondStepPath, h.setUpPage)
-	g.POST(core.SecondStepPath, h.beginForm)
+	g.GET(core.ConfirmPath, h.confirmPage)
+	g.POST(core.ConfirmPath, h.passwordForm)
+	g.POST(core.ConfirmPath+"/again", h.againForm)
+	g.POST(core.SecondStepPath, h.beginForm, h.core.MustProve)
 	g.GET(core.SecondStepPath+"/code.png", h.picture)
 	g.POST(core.SecondStepPath+"/confirm", h.confirmForm)
 	g.GET(recoveryPath, h.recoveryPage)
-	g.POST(recoveryPath, h.recoveryForm)
-	g.GET(offPath, h.offPage)
-	g.POST(offPath, h.offForm)
+	g.POST(recoveryPath, h.recoveryForm, h.core.MustProve)
+	g.GET(offPath, h.offPage, h.core.MustProve)
+	g.POST(offPath, h.offForm, h.core.MustProve)
 	g.POST(passkeysPath+"/later", h.laterForm)
 	g.GET(passkeysPath+"/:id", h.passkeyPage)
 	g.POST(passkeysPath+"/:id", h.renameForm)
-	g.POST(passkeysPath+"/:id/remove", h.removeForm)
+	g.POST(passkeysPath+"/:id/remove", h.removeForm, h.core.MustProve)
 }
 
 // API adds the routes of the API.
@@ -71,6 +75,14 @@ func (h *Handler) API(a *core.API) {
 		Summary: "Your second step and your passkeys (a token needs the scope operate)",
 		Answer:  "Without any secret.",
 		Scope:   accounts.Operate,
+	})
+	core.Post(a, "/account/confirm", h.confirmCall, core.Call{
+		ID:      "confirm",
+		Summary: "Show once more who you are, with the password or a passkey (with a session only)",
+		Description: "Calls for what can't be undone, and for what opens a way in, answer 403 with `confirm` in " +
+			"`fields` when that, or signing in, was ten minutes ago. Calls with a token don't ask.",
+		Answer: "For ten minutes, nothing asks again.",
+		Scope:  core.BySession,
 	})
 	core.Post(a, "/account/second-step", h.beginAPI, core.Call{
 		ID:      "beginSecondStep",

@@ -153,6 +153,9 @@ type passkeyOptions struct {
 
 // beginAdd asks the browser of a person for a new passkey.
 func (h *Handler) beginAdd(c echo.Context, _ *core.None) (out passkeyOptions, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	ctx, u := userOf(c)
 	w, err := h.relying()
 	if err != nil {
@@ -385,6 +388,9 @@ func (h *Handler) renameAPI(c echo.Context, in *renamePasskeyRequest) (out Passk
 }
 
 func (h *Handler) removeAPI(c echo.Context, _ *core.ByID) (out core.None, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	_, err := h.remove(c)
 	return out, err
 }

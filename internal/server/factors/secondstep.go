@@ -197,6 +197,9 @@ type beginSecondStepAnswer struct {
 }
 
 func (h *Handler) beginAPI(c echo.Context, _ *core.None) (out beginSecondStepAnswer, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	ctx, u := userOf(c)
 	key, err := h.core.Codes.Begin(ctx, u, h.installation())
 	if err != nil {
@@ -221,12 +224,18 @@ func (h *Handler) confirmAPI(c echo.Context, in *confirmSecondStepRequest) (Reco
 	return RecoveryCodes{all}, err
 }
 
-func (h *Handler) recoveryAPI(c echo.Context, _ *core.None) (RecoveryCodes, error) {
+func (h *Handler) recoveryAPI(c echo.Context, _ *core.None) (out RecoveryCodes, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	all, err := h.renew(c)
 	return RecoveryCodes{all}, err
 }
 
 func (h *Handler) offAPI(c echo.Context, _ *core.None) (out core.None, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	return out, h.turnOff(c)
 }
 

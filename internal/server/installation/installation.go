@@ -51,8 +51,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST("/settings/server/address", h.addressForm, core.MustBeAdmin)
 	g.POST("/settings/server/backups", h.backupForm, core.MustBeAdmin)
 	g.POST("/settings/server/backups/trial", h.trialForm, core.MustBeAdmin)
-	g.GET("/settings/server/backups/:name", h.askDownload, core.MustBeAdmin)
-	g.POST("/settings/server/backups/:name", h.download, core.MustBeAdmin)
+	g.GET("/settings/server/backups/:name", h.askDownload, core.MustBeAdmin, h.core.MustProve)
+	g.POST("/settings/server/backups/:name", h.download, core.MustBeAdmin, h.core.MustProve)
 }
 
 // API adds the routes of the API.

@@ -15,6 +15,13 @@ import (
 // removeSelf removes the account of the user of a request, who has to know its password.
 func (h *Users) removeSelf(c echo.Context, password string) error {
 	me := core.UserOf(c)
+	if me.PasswordHash == "" { // they have shown who they are in another way
+		if err := h.core.Proved(c); err != nil {
+			return err
+		}
+		_, err := h.remove(c, me.ID)
+		return err
+	}
 	_, err := h.core.Guess(c, me.Name, func(ctx context.Context, _ bool) (accounts.User, error) {
 		return h.accounts.Check(ctx, me.Name, password)
 	})
@@ -28,10 +35,21 @@ func (h *Users) removeSelf(c echo.Context, password string) error {
 }
 
 func (h *Users) selfPage(c echo.Context) error {
+	if core.UserOf(c).PasswordHash == "" && h.core.Proved(c) != nil {
+		return h.core.ProveFirst(c, accountPath+"/remove")
+	}
 	return h.showRemoval(c, http.StatusOK, core.UserOf(c), "")
 }
 
 func (h *Users) selfForm(c echo.Context) error {
+	me := core.UserOf(c)
+	if me.PasswordHash == "" && h.core.Proved(c) != nil {
+		return h.core.ProveFirst(c, accountPath+"/remove")
+	}
+	if me.PasswordHash == "" && !sameName(c.FormValue("name"), me) {
+		return h.showRemoval(c, http.StatusUnprocessableEntity, me,
+			words.T(c.Request().Context(), "remove.wrong_name"))
+	}
 	if err := h.removeSelf(c, c.FormValue("password")); err != nil {
 		p := h.core.Problem(c, err)
 		return h.showRemoval(c, p.Status, core.UserOf(c), p.Detail)
@@ -44,7 +62,7 @@ func (h *Users) selfForm(c echo.Context) error {
 
 type removeAccountRequest struct {
 	Body struct {
-		Password string `json:"password" minLength:"10" maxLength:"1024"`
+		Password string `json:"password,omitempty" maxLength:"1024" doc:"Of an account that has one; others confirm first."`
 	}
 }
 

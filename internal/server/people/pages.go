@@ -211,7 +211,7 @@ func (h *Users) removeForm(c echo.Context) error {
 	if u.ID == core.UserOf(c).ID {
 		return c.Redirect(http.StatusSeeOther, accountPath+"/remove")
 	}
-	if !strings.EqualFold(strings.TrimSpace(c.FormValue("name")), u.Name) {
+	if !sameName(c.FormValue("name"), u) {
 		return h.showRemoval(c, http.StatusUnprocessableEntity, u,
 			words.T(c.Request().Context(), "remove.wrong_name"))
 	}
@@ -219,4 +219,9 @@ func (h *Users) removeForm(c echo.Context) error {
 		return nobody(err)
 	}
 	return h.core.Done(c, peoplePath, words.New("remove.begun", "Name", u.Name))
+}
+
+// sameName reports whether somebody has typed the name of an account.
+func sameName(typed string, u accounts.User) bool {
+	return strings.EqualFold(strings.TrimSpace(typed), u.Name)
 }

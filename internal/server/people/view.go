@@ -223,7 +223,10 @@ func (v removalView) form(ctx context.Context) ui.Form {
 		Name: "name", Label: words.T(ctx, "remove.name", "Name", v.Name), Autocomplete: "off", Exact: true,
 		Required: true, Problem: v.Problem, Autofocus: v.Problem != ""}}}
 	if v.Self {
-		f.Submit, f.Username = words.T(ctx, "remove.button_you"), v.Name
+		f.Submit = words.T(ctx, "remove.button_you")
+	}
+	if v.Self && v.PasswordHash != "" {
+		f.Username = v.Name
 		f.Fields[0] = ui.Field{Name: "password", Label: words.T(ctx, "remove.password"), Type: "password",
 			Autocomplete: "current-password", Required: true, Problem: v.Problem, Autofocus: v.Problem != ""}
 	}

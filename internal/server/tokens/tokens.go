@@ -4,6 +4,7 @@ package tokens
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -96,6 +97,11 @@ type input struct {
 
 // make makes a token of the user of a request, and returns it with its secret.
 func (h *Handler) make(c echo.Context, req accounts.TokenRequest) (accounts.Token, string, error) {
+	if req.Scope != accounts.Read {
+		if err := h.core.Proved(c); err != nil {
+			return accounts.Token{}, "", err
+		}
+	}
 	t, secret, err := accounts.MakeToken(c.Request().Context(), h.store, core.UserOf(c), req)
 	if err != nil {
 		return t, "", err
@@ -191,7 +197,9 @@ func (h *Handler) revokeForm(c echo.Context) error {
 	return h.core.Done(c, "/settings/programs", words.New("program.revoked", "Name", t.Name))
 }
 
-func (h *Handler) page(c echo.Context) error { return h.show(c, http.StatusOK, pageView{}) }
+func (h *Handler) page(c echo.Context) error {
+	return h.show(c, http.StatusOK, pageView{Name: c.QueryParam("name"), Scope: c.QueryParam("scope")})
+}
 
 func (h *Handler) show(c echo.Context, status int, v pageView) (err error) {
 	ctx, u := c.Request().Context(), core.UserOf(c)
@@ -209,6 +217,9 @@ func (h *Handler) makeForm(c echo.Context) error {
 		expires = time.Now().AddDate(0, 0, days)
 	}
 	name, scope := c.FormValue("name"), c.FormValue("scope")
+	if accounts.Scope(scope) != accounts.Read && h.core.Proved(c) != nil {
+		return h.core.ProveFirst(c, "/settings/programs?"+url.Values{"name": {name}, "scope": {scope}}.Encode())
+	}
 	t, secret, err := h.make(c, accounts.TokenRequest{Name: name, Scope: accounts.Scope(scope), Expires: expires})
 	if err != nil {
 		p := h.core.Problem(c, err)

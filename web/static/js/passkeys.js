@@ -21,20 +21,26 @@ async function ask(path, body) {
   });
   if (answer.ok) return answer.status === 204 ? null : answer.json().catch(() => null);
   const problem = await answer.json().catch(() => ({}));
+  if (problem.fields?.confirm) {
+    location.assign(at(`/confirm?after=${encodeURIComponent("/settings/account#passkeys")}`));
+    return new Promise(() => {}); // the page is being left
+  }
   throw new Error(problem.detail ?? "");
 }
 
-const path = adds ? "/account/passkeys" : "/session/passkey";
+const begins = adds ? "/account/passkeys/options" : "/session/passkey/options";
+const ends = { "passkey-add": "/account/passkeys", "passkey-confirm": "/account/confirm" }[button?.id] ??
+  "/session/passkey";
 
 async function use() {
   button.disabled = true;
   tell("");
   try {
-    const options = JSON.parse((await ask(`${path}/options`)).options);
+    const options = JSON.parse((await ask(begins)).options);
     const credential = adds
       ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
       : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
-    await ask(path, { credential: JSON.stringify(credential.toJSON()) });
+    await ask(ends, { credential: JSON.stringify(credential.toJSON()) });
     if (adds) location.reload();
     else location.assign(at(part.dataset.after));
   } catch (err) {

@@ -1,0 +1,151 @@
+package factors_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"reprise/internal/accounts"
+	"reprise/internal/server/servertest"
+)
+
+// Ten minutes after signing in, what can't be undone asks for the password first, and leads back.
+func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		p.turnsOn()
+		phone := p.device()
+		phone.adds("Phone", http.StatusCreated)
+		p.Call(http.MethodPost, "/tokens", `{"name":"one","scope":"operate"}`, http.StatusCreated)
+		passkey := "/account/passkeys/" + p.passkeys()[0]["id"].(string)
+		time.Sleep(11 * time.Minute)
+
+		for _, call := range [][2]string{{http.MethodPost, "/tokens"}, {http.MethodDelete, "/account/second-step"},
+			{http.MethodPost, "/account/second-step"}, {http.MethodPost, "/account/second-step/recovery-codes"},
+			{http.MethodPost, "/account/passkeys/options"}, {http.MethodDelete, passkey}} {
+			body := ""
+			if call[1] == "/tokens" {
+				body = `{"name":"two","scope":"operate"}`
+			}
+			require.Contains(t, p.Call(call[0], call[1], body, http.StatusForbidden)["fields"], "confirm", call[1])
+		}
+		p.Call(http.MethodPost, "/tokens", `{"name":"reader","scope":"read"}`, http.StatusCreated)
+		off := p.Do(http.MethodGet, "/settings/account/second-step/off", "", "").Header().Get("Location")
+		require.Equal(t, "/confirm?after="+url.QueryEscape("/settings/account/second-step/off"), off)
+		p.Submit("/settings/account/second-step/off", http.StatusSeeOther)
+		made := p.Submit("/settings/programs", http.StatusSeeOther, "name", "two", "scope", "operate")
+		require.Contains(t, made.Header().Get("Location"), "/confirm?after=")
+		back, err := url.QueryUnescape(made.Header().Get("Location"))
+		require.NoError(t, err)
+		require.Contains(t, back, "name=two&scope=operate", "what was typed is kept")
+		require.Equal(t, true, p.Call(http.MethodGet, "/account/factors", "",
+			http.StatusOK)["second_step"].(map[string]any)["on"])
+
+		require.Contains(t, p.Page(off), "Confirm with a passkey")
+		require.Contains(t, servertest.Text(p.Submit(off, http.StatusUnprocessableEntity, "password", "wrong one")),
+			"That&#39;s not your password.")
+		before := p.Session[0].Value
+		w := p.Submit(off, http.StatusSeeOther, "password", servertest.Password)
+		require.Equal(t, "/settings/account/second-step/off", w.Header().Get("Location"))
+		require.NotEqual(t, before, p.Session[0].Value, "the session has another token")
+		require.Equal(t, "code", p.way(), "and is the same otherwise")
+		p.Page("/settings/account/second-step/off")
+		p.Call(http.MethodPost, "/tokens", `{"name":"two","scope":"operate"}`, http.StatusCreated)
+
+		time.Sleep(11 * time.Minute)
+		p.Call(http.MethodPost, "/account/confirm", `{"password":"wrong one"}`, http.StatusUnprocessableEntity)
+		p.Call(http.MethodDelete, "/account/second-step", "", http.StatusForbidden)
+		p.Call(http.MethodPost, "/account/confirm", phone.answer(phone.asked("/session/passkey")),
+			http.StatusNoContent)
+		p.Call(http.MethodDelete, "/account/second-step", "", http.StatusNoContent)
+	})
+}
+
+// Somebody else's passkey confirms nothing.
+func TestAnotherPersonsPasskeyConfirmsNothing(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		phone := p.device()
+		phone.adds("Phone", http.StatusCreated)
+		_, err := p.Accounts.Create(t.Context(), "Cas", servertest.Password, accounts.Member, false)
+		require.NoError(t, err)
+		cas := &person{p.Household, "Cas"}
+		cas.fresh()
+		cas.types(servertest.Password)
+		time.Sleep(11 * time.Minute)
+		answer := phone.answer(phone.asked("/session/passkey"))
+		cas.Call(http.MethodPost, "/account/confirm", answer, http.StatusUnauthorized)
+		cas.Call(http.MethodPost, "/account/passkeys/options", "", http.StatusForbidden)
+	})
+}
+
+// Who has no password removes the account with a passkey; who has neither signs in again.
+func TestAnAccountWithoutAPasswordIsRemoved(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		phone := p.device()
+		phone.adds("Phone", http.StatusCreated)
+		u, err := p.DB.UserByName(t.Context(), "Bea")
+		require.NoError(t, err)
+		require.NoError(t, p.DB.SetPassword(t.Context(), u.ID, ""))
+		phone.signsIn(http.StatusCreated)
+		time.Sleep(11 * time.Minute)
+		confirm := p.Do(http.MethodGet, "/settings/account/remove", "", "").Header().Get("Location")
+		page := p.Page(confirm)
+		require.Contains(t, page, "Confirm with a passkey")
+		require.Contains(t, page, "Sign in again")
+		require.NotContains(t, page, `type="password"`)
+		w := p.Submit("/settings/account/remove", http.StatusSeeOther, "name", "Bea")
+		require.Equal(t, confirm, w.Header().Get("Location"))
+		p.Call(http.MethodDelete, "/account", `{}`, http.StatusForbidden)
+		p.Call(http.MethodPost, "/account/confirm", phone.answer(phone.asked("/session/passkey")),
+			http.StatusNoContent)
+		require.Contains(t, p.Page("/settings/account/remove"), "Type the name Bea")
+		p.Submit("/settings/account/remove", http.StatusUnprocessableEntity, "name", "Ann")
+		p.Submit("/settings/account/remove", http.StatusSeeOther, "name", "bea")
+		phone.signsIn(http.StatusUnauthorized)
+	})
+}
+
+// Signing in again leads back to what was wanted.
+func TestSigningInAgainConfirms(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		after := "?after=" + url.QueryEscape("/settings/account/remove")
+		w := p.Submit("/confirm/again"+after, http.StatusSeeOther)
+		require.Equal(t, "/login"+after, w.Header().Get("Location"))
+		p.Call(http.MethodGet, "/account", "", http.StatusUnauthorized)
+		w = p.Submit("/login", http.StatusSeeOther, "name", "Bea", "password", servertest.Password, "after",
+			"/settings/account/remove")
+		require.Equal(t, "/settings/account/remove", w.Header().Get("Location"))
+	})
+}
+
+// An administrator's backup has everybody's data: it is confirmed. A program with a token is not asked.
+func TestABackupIsConfirmed(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		_, err := p.Accounts.Create(t.Context(), "Dana", servertest.Password, accounts.Admin, false)
+		require.NoError(t, err)
+		dana := &person{p.Household, "Dana"}
+		dana.fresh()
+		dana.types(servertest.Password)
+		token := dana.Call(http.MethodPost, "/tokens", `{"name":"x","scope":"admin"}`, http.StatusCreated)["token"]
+		require.Equal(t, http.StatusNotFound, dana.Do(http.MethodGet, "/settings/server/backups/none", "", "").Code)
+		time.Sleep(11 * time.Minute)
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			w := dana.Do(method, "/settings/server/backups/none", "", "")
+			require.Contains(t, w.Header().Get("Location"), "/confirm?after=", method)
+		}
+		w := dana.Knock(http.MethodGet, "/api/v1/admin/users", "Authorization", fmt.Sprint("Bearer ", token))
+		require.Equal(t, http.StatusOK, w.Code)
+	})
+}
