@@ -140,11 +140,11 @@ var arrows = map[string][]string{
 		"internal/library", "internal/notify", "internal/providers", "internal/resilience",
 		"internal/resilience/hosts", "internal/resilience/transport",
 	},
-	// It tells the browsers of what changed, as all that carries or reads does.
+	// It tells the browsers of what changed, as all that carries or reads does, and merges a playlist with its copy.
 	"internal/delivery": {
 		"internal/activity", "internal/bounded", "internal/events", "internal/library", "internal/match",
 		"internal/metrics", "internal/playrules", "internal/providers", "internal/queue", "internal/resilience",
-		"internal/resilience/backoff",
+		"internal/resilience/backoff", "internal/versions",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
 	// words of the pages. It undoes what an export of ours escapes.

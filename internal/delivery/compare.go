@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,8 @@ type Drift string
 const (
 	Gone   Drift = "gone"   // it was deleted there
 	Edited Drift = "edited" // its name or its tracks were changed there
+	// Conflict is a copy that is kept equal both ways, where the changes of both sides can't be merged.
+	Conflict Drift = "conflict"
 )
 
 // Choice is what a person wants done about a copy that drifts. Empty: they are asked.
@@ -34,6 +37,7 @@ type Choice string
 const (
 	Rewrite Choice = "write" // it is written again
 	Leave   Choice = "leave" // it stays as it is there, and is not written any more
+	Both    Choice = "both"  // what was changed there is brought back to the playlist
 )
 
 // Teller tells people of their copies.
@@ -55,6 +59,7 @@ type compareStore interface {
 	// WantCopy adds a copy and makes writing it due now, even if it was deleted or changed there. remoteID names the
 	// playlist there that becomes the copy; empty for a new one.
 	WantCopy(ctx context.Context, d Draft, remoteID string) error
+	CopyAgain(context.Context, Draft) error
 }
 
 const (
@@ -92,6 +97,12 @@ func (m *comparer) run(ctx context.Context) {
 
 func (m *comparer) compareDue(ctx context.Context) error {
 	due, err := m.store.CopiesToCompare(ctx, time.Now().Add(-compareAfter))
+	due = slices.DeleteFunc(due, func(c Copy) bool { // delivering it compares it
+		if c.Choice == Both {
+			err = errors.Join(err, m.store.CopyAgain(ctx, c.draft()))
+		}
+		return c.Choice == Both
+	})
 	for len(due) > 0 && err == nil {
 		n := 1
 		for n < len(due) && due[n].User == due[0].User && due[n].Connection == due[0].Connection {
@@ -210,14 +221,18 @@ func (m *comparer) settle(ctx context.Context, to library.Connection, c Copy) er
 	}
 	switch {
 	case c.Drift != "" && c.Choice == Rewrite:
-		return m.store.WantCopy(ctx,
-			Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref}, "")
+		return m.store.WantCopy(ctx, c.draft(), "")
 	case c.Drift != "" && c.Choice == "":
 		return tellDrift(ctx, m.teller, m.store, m.registry, to, c)
 	case c.Drift == "":
 		return settled(ctx, m.teller, c)
 	}
 	return nil
+}
+
+// draft returns the delivery that writes a copy.
+func (c *Copy) draft() Draft {
+	return Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref}
 }
 
 // playlist returns the id of the playlist that was copied; 0 for a version, about which nobody is asked.
@@ -242,7 +257,7 @@ func tellDrift(ctx context.Context, t Teller, store interface {
 	}
 	return t.CopyChanged(ctx, library.CopyChange{User: c.User, Connection: c.Connection,
 		Label: to.Label(registry.Get(to.Provider()).DisplayName), Playlist: list.ID, Name: list.Name,
-		Gone: c.Drift == Gone})
+		Gone: c.Drift == Gone, Conflict: c.Drift == Conflict})
 }
 
 // settled withdraws the question about a copy.
@@ -299,23 +314,37 @@ func tracksOf(ctx context.Context, there providers.PlaylistSource, p library.Pla
 }
 
 // ChooseForCopy notes what a person wants done about a copy that was deleted or changed at its provider, now and from
-// now on; an empty choice means to be asked. It returns library.ErrNotFound if there is no such copy.
+// now on; an empty choice means to be asked. It returns library.ErrNotFound if there is no such copy, and ErrOneWay or
+// ErrNotAllowed if its playlist can't be changed where it comes from.
 func (d *Deliveries) ChooseForCopy(
 	ctx context.Context, user, playlist int64, conn library.ConnectionID, choice Choice,
 ) error {
-	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: strconv.FormatInt(playlist, 10)}
-	kept, err := d.Store.Copy(ctx, user, conn, draft.Kind, draft.Ref)
+	kept, err := d.Store.Copy(ctx, user, conn, WritePlaylist, RefOf(playlist, 0))
+	if err == nil && choice == Both {
+		if kept.Choice == Both {
+			return nil
+		}
+		var why OneWay
+		if why, err = d.OneWay(ctx, user, playlist); err == nil && why == NoConsent {
+			err = ErrNotAllowed
+		} else if err == nil && why != "" {
+			err = ErrOneWay
+		}
+	}
 	if err == nil {
 		err = d.Store.ChooseForCopy(ctx, kept, choice)
 	}
 	if err != nil {
 		return err
 	}
-	if choice != "" {
+	if choice != "" || kept.Drift == Conflict {
 		err = settled(ctx, d.Teller, kept)
 	}
-	if choice == Rewrite && kept.Drift != "" {
-		err = errors.Join(err, d.Store.WantCopy(ctx, draft, ""))
+	switch {
+	case choice == Both && kept.Drift != Gone:
+		err = errors.Join(err, d.Store.CopyAgain(ctx, kept.draft()))
+	case (choice == Both || choice == Rewrite) && kept.Drift != "":
+		err = errors.Join(err, d.Store.WantCopy(ctx, kept.draft(), ""))
 	}
 	d.publish(user, conn)
 	return err

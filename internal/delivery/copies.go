@@ -26,6 +26,11 @@ type Copy struct {
 	Snapshot string // the provider's own, when the copy was compared last
 	Drift    Drift  // how it differs from what was written
 	Choice   Choice // what is done about that
+
+	// The following is known of those that are kept equal both ways only.
+	Agreed  string // JSON: the songs when both sides were alike last; empty if they never were
+	Decided Side   // what its person keeps where changes can't be merged
+	Pending string // JSON: what is being written in several calls
 }
 
 // copyStore is what the delivery of copies needs of the store.
@@ -33,12 +38,16 @@ type copyStore interface {
 	endStore
 	songStore
 	monthStore
+	Connection(ctx context.Context, user int64, conn library.ConnectionID) (library.Connection, error)
 	// Copy returns a copy, or library.ErrNotFound when none is wanted.
 	Copy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) (Copy, error)
 	// DropCopy ends a copy, and its deliveries that have not gone out.
 	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
-	// SaveRemote stores the copy's RemoteID and Report.
+	// SaveRemote stores the copy's RemoteID, Report, Marks and Pending.
 	SaveRemote(context.Context, Copy) error
+	Copies(ctx context.Context, user int64, kind string) ([]Copy, error)
+	CopyAgain(context.Context, Draft) error
+	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)
 	SavePlaylist(ctx context.Context, user int64, conn library.ConnectionID, p library.Playlist, position int,

@@ -20,6 +20,7 @@ type personStore interface {
 	// CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
 	CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (int, error)
 	ChooseForCopy(context.Context, Copy, Choice) error
+	Decide(context.Context, Copy, Side) error
 	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	// Revive makes due all that waits to be sent to a connection, whether it is parked or waits for its next attempt,

@@ -65,8 +65,12 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	if err != nil || !wanted {
 		return err
 	}
-	if kept.Drift != "" && kept.Choice != Rewrite { // it is left alone, or its person is still to say
-		return d.leave(ctx, a, kept)
+	if kept.bringsBack() {
+		return d.bringBack(ctx, c, a, kept)
+	}
+	bothWays := kept.Choice == Both && !kept.ofVersion()
+	if kept.Drift != "" && kept.Choice != Rewrite && (!bothWays || kept.Drift == Gone) {
+		return d.leave(ctx, a, kept) // it is left alone, or its person is still to say
 	}
 	list, tracks, err := d.playlist(ctx, a, c)
 	if err != nil {
@@ -76,6 +80,12 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	var report Report
 	var refused error
 	var drift Drift
+	var sides *both
+	if bothWays {
+		if busy, err := d.busy(ctx, a.User, list); busy || err != nil {
+			return cmp.Or(err, d.leave(ctx, a, kept))
+		}
+	}
 	subject := a.subject(c)
 	err = d.guard.Do(ctx, subject, func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		there, ok := p.(providers.PlaylistWriter)
@@ -83,16 +93,19 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 			return fmt.Errorf("%s: adapter writes no playlists", c.ID)
 		}
 		w := playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name, least: least,
-			piecewise: d.registry.Get(c.Provider()).Takes.Piecewise}
+			piecewise: d.registry.Get(c.Provider()).Takes.Piecewise, keeps: bothWays}
 		if kept.ofVersion() && !back {
 			w.least = 0
 		}
 		var err error
 		switch {
+		case bothWays:
+			err = w.prepare(ctx, list, tracks)
+			sides = w.both
 		case back:
-			err = w.look(ctx, list.Position)
+			err = w.look(ctx)
 		case kept.Written == 0 && kept.Marks == "" && kept.RemoteID != "": // a playlist that is to become the copy
-			err = w.look(ctx, 0)
+			err = w.look(ctx)
 			w.own = nil
 		}
 		if err != nil {
@@ -103,6 +116,9 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 			return nil
 		}
 		drift = w.drift
+		if bothWays && err == nil && (report.Done == "created" || report.Done == "changed") {
+			_, _, err = w.reread(ctx)
+		}
 		return err
 	})
 	if errors.Is(err, providers.ErrNotOffered) { // its server can't be written to any more
@@ -113,8 +129,11 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 		kept.RemoteID = ""
 		refused = errors.Join(refused, d.store.SaveRemote(context.WithoutCancel(ctx), kept))
 	}
+	if err == nil && bothWays && drift == Edited { // since it was read
+		return errAgain
+	}
 	if err == nil && drift != "" {
-		if kept.Drift = drift; kept.Choice == "" {
+		if kept.Drift = drift; kept.Choice == "" || bothWays {
 			err = tellDrift(context.WithoutCancel(ctx), d.teller, d.store, d.registry, c, kept)
 		}
 		return cmp.Or(err, d.leave(ctx, a, kept))
@@ -126,6 +145,9 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 	}
 	if err := errors.Join(err, refused); err != nil {
 		return err
+	}
+	if bothWays {
+		return d.agree(ctx, a, list, kept, sides, report)
 	}
 	return d.finish(ctx, a, kept, report)
 }
@@ -141,6 +163,8 @@ type playlistWriter struct {
 	drift     Drift           // why nothing was written: it was deleted or changed there
 	piecewise bool            // see providers.Takes
 	begun     bool            // something was written
+	keeps     bool            // both sides are kept equal, so a write that breaks off is gone on with
+	both      *both           // of a copy that is kept equal both ways; nil for another
 }
 
 // write makes the copy equal to ours. Known matches may be out of date: tracks that the playlist turns out not to hold
@@ -156,11 +180,17 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			report.Done = "nothing"
 			return report, w.lookAgain(ctx)
 		}
-		ids := found(matches)
+		ids := w.wanted(matches)
+		if w.drift != "" {
+			return report, nil
+		}
 		var now []string
 		report.Done, now, err = w.update(ctx, ids)
 		if w.drift != "" {
 			return report, err
+		}
+		if w.both != nil {
+			w.both.now = now
 		}
 		lost := missing(ids, now)
 		if resilience.VerdictOf(err).Class == resilience.Fatal {
@@ -252,6 +282,9 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	was, maybe := w.copy.Marks, is+" "+wanted // the marks to expect if the process ends during the write
 	if w.piecewise {
 		maybe = anything
+		if w.keeps {
+			w.copy.Pending = jsonOf(ids)
+		}
 	}
 	if err := w.marks(ctx, maybe); err != nil {
 		return "", nil, err
@@ -260,6 +293,7 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	if err := w.there.ReplacePlaylist(ctx, known.SourceID, w.name, ids); err != nil {
 		if resilience.IsItem(err) { // refused; perhaps only after a part of it was done
 			if now, e := tracksOf(ctx, w.there, *known); e == nil && markOf(now) == is {
+				w.copy.Pending = ""
 				err = errors.Join(err, w.marks(ctx, was))
 			}
 		}
@@ -268,6 +302,7 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	if now, err = tracksOf(ctx, w.there, *known); err != nil {
 		return "", nil, err
 	}
+	w.copy.Pending = ""
 	return done, now, w.marks(ctx, markOf(now))
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"reprise/internal/library"
-	"reprise/internal/providers"
 	"reprise/internal/words"
 )
 
@@ -75,27 +74,12 @@ func (c *Copy) restores(list library.StoredPlaylist) bool {
 
 // look reads the playlist that is replaced, and stores it first: it may have changed there since the last sync.
 // The songs in it are those whose ids are certain; the others are searched for, because ids change.
-func (w *playlistWriter) look(ctx context.Context, position int) error {
+func (w *playlistWriter) look(ctx context.Context) error {
 	w.own = map[string]bool{}
-	now, err := w.find(ctx)
-	if now == nil || err != nil {
-		return err
-	}
-	var tracks []library.Track
-	blank := func(t providers.LeftOut) {
-		if t.Blank {
-			now.Blank++
-		}
-	}
-	for page, err := range w.there.Tracks(ctx, *now, blank) {
-		if err != nil {
-			return err
-		}
-		for _, t := range page {
-			t.Clean()
-			tracks, w.own[t.SourceID] = append(tracks, t), true
-		}
+	_, tracks, err := w.reread(ctx)
+	for i := range tracks {
+		w.own[tracks[i].SourceID] = true
 	}
 	delete(w.own, "")
-	return w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, position, tracks)
+	return err
 }

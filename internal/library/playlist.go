@@ -9,6 +9,8 @@ type Playlist struct {
 	Snapshot   string // changes when the tracks change; empty when the provider has no such mark
 	TrackCount int
 	Blank      int // places that are left of tracks which the provider doesn't offer any more
+	// Locked says that the account can't change it: it is another account's, or the provider makes it.
+	Locked bool
 }
 
 // PlaylistStart is how long a playlist is, and how it begins.
@@ -92,4 +94,5 @@ type CopyChange struct {
 	Playlist   int64  // ours
 	Name       string // of ours
 	Gone       bool   // it was deleted; otherwise changed
+	Conflict   bool   // both were changed, and the changes can't be merged
 }

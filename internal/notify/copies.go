@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +13,9 @@ import (
 
 // causeCopy begins the cause of a question about a copy of a playlist; the playlist's id follows.
 const causeCopy = "copy of playlist "
+
+// causeConflict begins the cause of a question about both sides of a playlist; the playlist's id follows.
+const causeConflict = "conflict of playlist "
 
 // CopyAsked returns the playlist about whose copy a cause asks.
 func CopyAsked(cause string) (playlist string, ok bool) { return strings.CutPrefix(cause, causeCopy) }
@@ -24,6 +28,12 @@ func (n *Notifier) CopyChanged(ctx context.Context, c library.CopyChange) error 
 			URL: fmt.Sprintf("/playlists/%d#copy-%s", c.Playlist, c.Connection)}}
 	v.Title = words.New("copy.changed.title", "Playlist", c.Name, "Service", c.Label)
 	v.Message = words.New("copy.changed.message", "Playlist", c.Name, "Service", c.Label)
+	if c.Conflict {
+		v.Cause = causeConflict + strconv.FormatInt(c.Playlist, 10)
+		v.Action.URL = fmt.Sprintf("/playlists/%d/copies/%s/conflict", c.Playlist, c.Connection)
+		v.Title = words.New("copy.conflict.title", "Playlist", c.Name, "Service", c.Label)
+		v.Message = words.New("copy.conflict.message", "Playlist", c.Name, "Service", c.Label)
+	}
 	if c.Gone {
 		v.Title = words.New("copy.gone.title", "Playlist", c.Name, "Service", c.Label)
 		v.Message = words.New("copy.gone.message", "Playlist", c.Name, "Service", c.Label)
@@ -33,5 +43,6 @@ func (n *Notifier) CopyChanged(ctx context.Context, c library.CopyChange) error 
 
 // CopySettled withdraws the question of CopyChanged.
 func (n *Notifier) CopySettled(ctx context.Context, user int64, conn library.ConnectionID, playlist int64) error {
-	return n.Resolve(ctx, user, conn, causeCopy+strconv.FormatInt(playlist, 10))
+	id := strconv.FormatInt(playlist, 10)
+	return errors.Join(n.Resolve(ctx, user, conn, causeCopy+id), n.Resolve(ctx, user, conn, causeConflict+id))
 }

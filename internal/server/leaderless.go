@@ -19,7 +19,7 @@ var leaderless = map[string]map[string]bool{
 		/listens/new /login /login/code /loved /loved/at/:id /manifest.webmanifest /metrics /music/:kind/:id
 		/music/:kind/:id/merge /music/:kind/:id/rename /music/:kind/:id/split /notifications /now /offline /players
 		/players/:id /players/:id/remove /players/:id/secret /players/:id/setup /players/add /players/allow
-		/playlists /playlists/:id /playlists/:id/copies/:connection/into
+		/playlists /playlists/:id /playlists/:id/copies/:connection/conflict /playlists/:id/copies/:connection/into
 		/playlists/:id/copies/:connection/into/:into /playlists/:id/history /playlists/:id/history/:number
 		/playlists/missing/:id /playlists/recipes /playlists/recipes/:id /playlists/recipes/:id/delete
 		/playlists/recipes/new /profile/:code /profile/:code/art/:mark/:hash /profile/:code/badge.svg
@@ -43,11 +43,12 @@ var leaderless = map[string]map[string]bool{
 		/api/v1/identities /api/v1/imports /api/v1/listens /api/v1/listens/invented /api/v1/listens/suspicious
 		/api/v1/loves /api/v1/loves/services /api/v1/music/:kind/:id /api/v1/notifications /api/v1/now-playing
 		/api/v1/openapi.yaml /api/v1/players /api/v1/players/:id /api/v1/playlists /api/v1/playlists/:id
-		/api/v1/playlists/:id/address /api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number
-		/api/v1/profile /api/v1/recipes /api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search
-		/api/v1/sessions /api/v1/stats/common /api/v1/stats/days /api/v1/stats/hours /api/v1/stats/library
-		/api/v1/stats/library.csv /api/v1/stats/people /api/v1/stats/summary /api/v1/stats/top/:kind
-		/api/v1/stats/weeks/:week /api/v1/stats/years /api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
+		/api/v1/playlists/:id/address /api/v1/playlists/:id/copies/:connection/conflict
+		/api/v1/playlists/:id/versions /api/v1/playlists/:id/versions/:number /api/v1/profile /api/v1/recipes
+		/api/v1/recipes/:id /api/v1/rules /api/v1/rules/:id /api/v1/search /api/v1/sessions /api/v1/stats/common
+		/api/v1/stats/days /api/v1/stats/hours /api/v1/stats/library /api/v1/stats/library.csv /api/v1/stats/people
+		/api/v1/stats/summary /api/v1/stats/top/:kind /api/v1/stats/weeks/:week /api/v1/stats/years
+		/api/v1/stats/years/:year /api/v1/tokens /api/v1/tracks/:id
 	`),
 	http.MethodPost: routeSet(`
 		/confirm /confirm/again /corrections/:id/undo /corrections/invented /corrections/suspicious/:id/keep

@@ -159,8 +159,8 @@ func (c Changes) Lost(of int, gone Gone) library.Loss {
 	return library.Loss{}
 }
 
-// song identifies a track for people: by its id at the service, or by its names.
-func song(t *library.Track) string {
+// Song identifies a track for people: by its id at the service, or by its names.
+func Song(t *library.Track) string {
 	if t.SourceID != "" {
 		return t.SourceID
 	}
@@ -172,11 +172,11 @@ func song(t *library.Track) string {
 func Between(earlier, later []library.Track) (c Changes) {
 	before := map[string][]int{} // where each song was, the first place first
 	for i := range earlier {
-		before[song(&earlier[i])] = append(before[song(&earlier[i])], i)
+		before[Song(&earlier[i])] = append(before[Song(&earlier[i])], i)
 	}
 	stayed, places := []int{}, []int{} // of the later list, and where those were
 	for i := range later {
-		id := song(&later[i])
+		id := Song(&later[i])
 		if was := before[id]; len(was) > 0 {
 			stayed, places = append(stayed, i), append(places, was[0])
 			before[id] = was[1:]
@@ -185,7 +185,7 @@ func Between(earlier, later []library.Track) (c Changes) {
 		}
 	}
 	for i := range earlier {
-		if left := before[song(&earlier[i])]; contains(left, i) {
+		if left := before[Song(&earlier[i])]; contains(left, i) {
 			c.Went = append(c.Went, earlier[i])
 		}
 	}

@@ -287,7 +287,8 @@ func TestPlaylists(t *testing.T) {
 			{SourceID: "5cfd32ae-1a6c-4a1f-8f0e-1a1b64b3e2f4", Name: "Sunday", TrackCount: 7},
 		},
 		{{SourceID: "weekly-jams", Name: "Weekly Jams for geoff",
-			Snapshot: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11 2026-11-16T00:05:00+00:00", TrackCount: 50}},
+			Snapshot: "0d1e9d0c-6a0b-4a34-9e70-6d6f1b5f2a11 2026-11-16T00:05:00+00:00", TrackCount: 50,
+			Locked: true}},
 	}, pages)
 }
 

@@ -82,6 +82,7 @@ func (l *jspf) plain(made bool) library.Playlist {
 	p := &l.Playlist
 	v := library.Playlist{SourceID: mbid(p.Identifier), Name: p.Title, Snapshot: p.Extension.Playlist.ModifiedAt,
 		TrackCount: max(p.TrackCount, p.Extension.Playlist.TrackCount, len(p.Tracks))}
+	v.Locked = made
 	if kind := l.kind(); made && kind != "" && v.SourceID != "" {
 		v.Snapshot = v.SourceID + " " + v.Snapshot
 		v.SourceID, v.Name = kind, dated.ReplaceAllString(v.Name, "")

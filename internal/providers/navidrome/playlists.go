@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -29,6 +30,7 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 			}
 			page = append(page, library.Playlist{
 				SourceID: string(p.ID), Name: string(p.Name), TrackCount: int(p.SongCount), Snapshot: p.snapshot(),
+				Locked: p.Readonly || a.user != "" && p.Owner != "" && !strings.EqualFold(string(p.Owner), a.user),
 			})
 		}
 		yield(page, nil)

@@ -96,8 +96,9 @@ type playlist struct {
 	SongCount number `json:"songCount"`
 	Changed   text   `json:"changed"`
 
-	Owner   text    `json:"owner"`
-	Created instant `json:"created"`
+	Owner    text    `json:"owner"`
+	Readonly bool    `json:"readonly"` // OpenSubsonic; a smart playlist of the user's own, for example
+	Created  instant `json:"created"`
 }
 
 type album struct {

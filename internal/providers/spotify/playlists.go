@@ -32,7 +32,11 @@ type playlist struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Snapshot string `json:"snapshot_id"`
-	Items    struct {
+	Owner    struct {
+		ID string `json:"id"`
+	} `json:"owner"`
+	Collaborative bool `json:"collaborative"`
+	Items         struct {
 		Total int `json:"total"`
 	} `json:"items"`
 	Tracks struct { // the name of Items before March 2026
@@ -56,7 +60,8 @@ func (a *adapter) Playlists(ctx context.Context) iter.Seq2[[]library.Playlist, e
 		}
 		total := max(l.Items.Total, l.Tracks.Total)
 		return library.Playlist{SourceID: l.ID, Name: l.Name, Snapshot: snapshot(l.ID, l.Snapshot),
-			TrackCount: total}, true, nil
+			TrackCount: total, Locked: a.account != "" && l.Owner.ID != "" && l.Owner.ID != a.account &&
+				!l.Collaborative}, true, nil
 	})
 }
 

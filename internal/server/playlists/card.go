@@ -13,26 +13,31 @@ import (
 
 // copyCard is a copy of a playlist at another service, on the playlist's page.
 type copyCard struct {
-	ID, Title string // ID is the connection's
-	Post      string // address of its forms
-	State     *ui.Mark
-	Ask       string      // says that the service first asks the person for a permission
-	Consent   []ui.Action // to give it
-	Drift     string      // the copy was deleted or changed there
-	Decide    []ui.Action // what to do about that
-	Nothing   string      // nothing was written, and why
-	Going     string      // what is happening to it, or why it is not
-	Next      time.Time   // when it is tried again
-	Answer    string      // the service's last answer
-	Found     string      // how many tracks were found there
-	Written   time.Time
-	NotThere  string    // how many tracks are Missing
-	Open      bool      // Missing is short enough to be shown at once
-	Missing   []ui.Item // tracks that were not found
-	Matched   []ui.Item // all tracks, with how each was recognised
-	When      *ui.Field // what to do when it is deleted or changed there
-	Actions   []ui.Action
-	Stays     string // what stopping leaves there
+	ID, Title  string // ID is the connection's
+	Post       string // address of its forms
+	State      *ui.Mark
+	Ask        string      // says that the service first asks the person for a permission
+	Consent    []ui.Action // to give it
+	Drift      string      // the copy was deleted or changed there
+	Decide     []ui.Action // what to do about that
+	Nothing    string      // nothing was written, and why
+	Going      string      // what is happening to it, or why it is not
+	Next       time.Time   // when it is tried again
+	Answer     string      // the service's last answer
+	Found      string      // how many tracks were found there
+	Written    time.Time
+	NotThere   string      // how many tracks are Missing
+	Open       bool        // Missing is short enough to be shown at once
+	Missing    []ui.Item   // tracks that were not found
+	Matched    []ui.Item   // all tracks, with how each was recognised
+	Back       string      // why changes aren't brought back to the playlist, or that they will be
+	BackAnswer string      // the last answer of the playlist's service
+	BackAgain  []ui.Action // to try it again
+	OneWay     string      // why both ways isn't offered
+	Allow      []ui.Action // to allow it
+	When       *ui.Field   // what to do when it is deleted or changed there
+	Actions    []ui.Action
+	Stays      string // what stopping leaves there
 }
 
 // fewMissing is how many tracks that were not found are shown without being asked for.
@@ -62,7 +67,12 @@ func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
 	}
 	v.state(ctx, c)
 	v.report(ctx, c)
-	if c.Drift != "" {
+	switch {
+	case c.Drift == string(delivery.Conflict):
+		v.Drift = words.T(ctx, "playlists.drift_conflict", "Name", c.DisplayName)
+		v.Decide = []ui.Action{{Label: words.T(ctx, "playlists.both.decide"), URL: conflictPath(playlist, c),
+			Main: true}}
+	case c.Drift != "":
 		v.Drift, v.Decide = drift(ctx, c, write)
 	}
 	v.When = &ui.Field{Name: "when_changed", ID: "when-" + c.Connection, Label: words.T(ctx, "playlists.when"),
@@ -70,6 +80,7 @@ func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
 			{Value: ask, Label: words.T(ctx, "playlists.when_ask")},
 			{Value: string(delivery.Rewrite), Label: words.T(ctx, "playlists.when_write")},
 			{Value: string(delivery.Leave), Label: words.T(ctx, "playlists.when_leave")}}}
+	v.bothWays(ctx, playlist, c)
 	if d := c.Delivery; d != nil && d.Redrivable {
 		v.Actions = append(v.Actions, ui.Action{Label: words.T(ctx, "playlists.again"),
 			Post: "/deliveries/" + d.ID + "/redrive", DescribedBy: name})
@@ -77,6 +88,32 @@ func cardOf(ctx context.Context, playlist string, c Copy) copyCard {
 	v.Actions = append(v.Actions, write(words.T(ctx, "playlists.stop"), "stop", "stays-"+c.Connection))
 	v.Stays = words.T(ctx, "playlists.stop_help")
 	return v
+}
+
+// bothWays offers to bring changes of the copy back to the playlist, or says why that isn't possible.
+func (v *copyCard) bothWays(ctx context.Context, playlist string, c Copy) {
+	if c.OneWay == "" || c.WhenChanged == string(delivery.Both) {
+		v.When.Options = append(v.When.Options,
+			ui.Option{Value: string(delivery.Both), Label: words.T(ctx, "playlists.when_both")})
+	}
+	if c.OneWay != "" {
+		v.OneWay = words.Each("playlists.one_way_", c.OneWay).T(ctx)
+	}
+	if c.OneWay == string(delivery.NoConsent) {
+		v.Allow = []ui.Action{{Label: words.T(ctx, "playlists.one_way_allow"), URL: c.allow}}
+	}
+	d := c.BringsBack
+	if d == nil || d.State == done {
+		return
+	}
+	if v.Back = d.Reason; v.Back == "" {
+		v.Back = words.T(ctx, "playlists.both.going")
+	}
+	v.BackAnswer = d.LastAnswer
+	if d.Redrivable {
+		v.BackAgain = []ui.Action{{Label: words.T(ctx, "playlists.again"), Post: "/deliveries/" + d.ID + "/redrive",
+			DescribedBy: "copy-name-" + c.Connection}}
+	}
 }
 
 // state says what is happening to a copy.

@@ -37,11 +37,15 @@ type Copy struct {
 	Enabled     bool                 `json:"enabled"`
 	Consent     *string              `json:"consent" doc:"The page on which the person allows Reprise to write playlists there; null if that needs no permission of its own, or it was given."`
 	UpToDate    bool                 `json:"up_to_date"`
-	Drift       string               `json:"drift" enum:",gone,edited" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides."`
-	WhenChanged string               `json:"when_changed" enum:"ask,write,leave" doc:"What is done then: ask, write it again, or leave it as it is there."`
+	Drift       string               `json:"drift" enum:",gone,edited,conflict" doc:"Whether the copy was deleted or changed there; compared once a day. Then nothing is written until its person decides. conflict: kept equal both ways, and the changes of both sides can't be merged."`
+	WhenChanged string               `json:"when_changed" enum:"ask,write,leave,both" doc:"What is done then: ask, write it again, leave it as it is there, or bring the changes back to the playlist (both ways)."`
+	OneWay      string               `json:"one_way" enum:",recipe,service,locked,consent,gone" doc:"Why the playlist can't be kept equal both ways: Reprise makes it, can't write to its service, the account can't change it, the person hasn't allowed it yet, or it's gone. Empty if it can."`
+	BringsBack  *deliveries.Delivery `json:"brings_back" doc:"What brings changes of the copy back to the playlist; null if nothing had to be."`
 	WrittenAt   core.MaybeTime       `json:"written_at"`
 	Delivery    *deliveries.Delivery `json:"delivery"`
 	Report      *delivery.Report     `json:"report"`
+
+	allow string // the page on which the person allows changes of the playlist, if that is why it is one way
 }
 
 // ask is what people read and write for a choice that is not made.
@@ -52,10 +56,11 @@ func choiceOf(text string) (delivery.Choice, error) {
 	switch c := delivery.Choice(text); {
 	case text == ask:
 		return "", nil
-	case c == delivery.Rewrite, c == delivery.Leave:
+	case c == delivery.Rewrite, c == delivery.Leave, c == delivery.Both:
 		return c, nil
 	}
-	refused := core.NotAChoice("when_changed", text, ask, string(delivery.Rewrite), string(delivery.Leave))
+	refused := core.NotAChoice("when_changed", text, ask, string(delivery.Rewrite), string(delivery.Leave),
+		string(delivery.Both))
 	refused.Status = http.StatusUnprocessableEntity
 	return "", refused
 }
@@ -126,7 +131,8 @@ func (h *copies) ofVersion(ctx context.Context, v found, c library.Connection) (
 func (h *copies) of(ctx context.Context, ref string, c library.Connection) (Copy, error) {
 	user := c.User
 	v := Copy{Provider: c.Provider(), Connection: string(c.ID), DisplayName: h.label(c), WhenChanged: ask}
-	if playlist, _, _ := strings.Cut(ref, "@"); !h.mayWrite(c) {
+	playlist, _, ofVersion := strings.Cut(ref, "@")
+	if !h.mayWrite(c) {
 		v.Consent = core.Text(connections.AllowPath(c.ID, providers.WritePlaylists, "/playlists/"+playlist))
 	}
 	kept, err := h.store.Copy(ctx, user, c.ID, delivery.WritePlaylist, ref)
@@ -143,17 +149,45 @@ func (h *copies) of(ctx context.Context, ref string, c library.Connection) (Copy
 		report := delivery.ReportOf(kept)
 		v.Report = &report
 	}
-	d, err := h.store.CopyDelivery(ctx, user, c.ID, delivery.WritePlaylist, ref)
+	if v.Delivery, err = h.delivery(ctx, user, c.ID, ref); err != nil || ofVersion {
+		return v, err
+	}
+	return v, h.bothWays(ctx, user, playlist, &v)
+}
+
+// delivery returns the view of the latest delivery of a copy; nil if there is none.
+func (h *copies) delivery(ctx context.Context, user int64, conn library.ConnectionID, ref string) (
+	*deliveries.Delivery, error) {
+	d, err := h.store.CopyDelivery(ctx, user, conn, delivery.WritePlaylist, ref)
 	if errors.Is(err, library.ErrNotFound) { // removed after it was done, or discarded
-		return v, nil
+		return nil, nil
 	}
 	if err != nil {
-		return v, err
+		return nil, err
 	}
 	names, err := h.names.For(ctx, user, d)
 	view := names.View(d)
-	v.Delivery = &view
-	return v, err
+	return &view, err
+}
+
+// bothWays adds whether a copy can be kept equal with its playlist both ways, and what is brought back.
+func (h *copies) bothWays(ctx context.Context, user int64, playlist string, v *Copy) error {
+	id, err := strconv.ParseInt(playlist, 10, 64)
+	if err != nil {
+		return err
+	}
+	why, err := h.deliveries.OneWay(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	list, err := h.store.PlaylistOnly(ctx, user, id)
+	if v.OneWay = string(why); why == delivery.NoConsent {
+		v.allow = connections.AllowPath(list.Connection, providers.WritePlaylists, "/playlists/"+playlist)
+	}
+	if err == nil && v.WhenChanged == string(delivery.Both) {
+		v.BringsBack, err = h.delivery(ctx, user, list.Connection, delivery.BackRef(id))
+	}
+	return err
 }
 
 // all returns the copies of a playlist at the connected providers that take playlists.
@@ -228,7 +262,7 @@ type chooseForCopyRequest struct {
 	core.ByID
 	core.Target
 	Body struct {
-		WhenChanged string `json:"when_changed" enum:"ask,write,leave"`
+		WhenChanged string `json:"when_changed" enum:"ask,write,leave,both"`
 	}
 }
 
@@ -269,7 +303,10 @@ func (h *copies) form(c echo.Context) error {
 		err = h.deliveries.StopWriting(ctx, user, id, to.ID)
 	case "rewrite":
 		said = words.New("playlists.done_rewrite", "Name", label)
-		err = choose(delivery.Rewrite)
+		err = h.deliveries.WriteAgain(ctx, user, id, to.ID)
+	case "keep":
+		said = words.New("playlists.both.done")
+		err = h.decide(ctx, user, id, to.ID, c.FormValue("side"))
 	case "leave":
 		said = words.New("playlists.done_leave", "Name", label)
 		err = choose(delivery.Leave)

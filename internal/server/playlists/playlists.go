@@ -66,6 +66,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST("/playlists/:id/copies/:connection", h.copies.form)
 	g.GET("/playlists/missing/:id", h.missingPage)
 	h.copies.intoPages(g)
+	g.GET("/playlists/:id/copies/:connection/conflict", h.copies.conflictPage)
 	h.historyPages(g)
 }
 
@@ -98,10 +99,23 @@ func (h *Handler) API(a *core.API) {
 		},
 	})
 	core.Patch(a, "/playlists/{id}/copies/{connection}", h.copies.chooseAPI, core.Call{
-		ID:       "chooseForCopy",
-		Summary:  "Choose what happens when somebody deletes or changes the copy there",
-		Answer:   "The copy.",
-		Refusals: map[int]string{http.StatusUnprocessableEntity: ""},
+		ID:      "chooseForCopy",
+		Summary: "Choose what happens when somebody deletes or changes the copy there",
+		Answer:  "The copy.",
+		Refusals: map[int]string{http.StatusConflict: "The person has not yet allowed Reprise to change the playlist.",
+			http.StatusUnprocessableEntity: ""},
+	})
+	core.Get(a, "/playlists/{id}/copies/{connection}/conflict", h.copies.conflictAPI, core.Call{
+		ID:       "getConflict",
+		Summary:  "Both sides of a playlist that is kept equal both ways, when their changes can't be merged",
+		Answer:   "Both sides.",
+		Refusals: map[int]string{http.StatusConflict: nothingToDecide, http.StatusUnprocessableEntity: ""},
+	})
+	core.Post(a, "/playlists/{id}/copies/{connection}/conflict", h.copies.decideAPI, core.Call{
+		ID:       "decideConflict",
+		Summary:  "Decide what both sides become",
+		Answer:   "The copy. Reprise writes it as soon as the providers allow.",
+		Refusals: map[int]string{http.StatusConflict: nothingToDecide, http.StatusUnprocessableEntity: ""},
 	})
 	core.Delete(a, "/playlists/{id}/copies/{connection}", h.copies.stopAPI, core.Call{
 		ID:      "stopCopy",
@@ -111,6 +125,8 @@ func (h *Handler) API(a *core.API) {
 	h.historyAPI(a)
 	h.missingAPI(a)
 }
+
+const nothingToDecide = "There is nothing to decide."
 
 type Playlist struct {
 	ID         string  `json:"id"`

@@ -94,7 +94,8 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 			db.ExecTx(ctx, tx, "DELETE FROM song_questions WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
 			db.ExecTx(ctx, tx, `UPDATE copies
-				SET remote_id = '', written = 0, marks = '', snapshot = '', drift = ''
+				SET remote_id = '', written = 0, marks = '', snapshot = '', drift = '', agreed = '', decided = '',
+					pending = ''
 				WHERE user_id = $1 AND connection = $2`+
 				otherAccount, c.User, c.ID, c.AccountID),
 			db.ExecTx(ctx, tx, "DELETE FROM gaps WHERE user_id = $1 AND connection = $2"+otherAccount,

@@ -26,12 +26,12 @@ func (s *Store) Copy(
 const thisCopy = "user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4"
 
 const selectCopy = `SELECT user_id, connection, kind, ref, wanted, written, remote_id, report, written_at, marks,
-	snapshot, drift, choice FROM copies `
+	snapshot, drift, choice, agreed, decided, pending FROM copies `
 
 func scanCopy(r db.Scanner) (c delivery.Copy, err error) {
 	var at int64
 	err = r.Scan(&c.User, &c.Connection, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at,
-		&c.Marks, &c.Snapshot, &c.Drift, &c.Choice)
+		&c.Marks, &c.Snapshot, &c.Drift, &c.Choice, &c.Agreed, &c.Decided, &c.Pending)
 	c.WrittenAt = db.Instant(at)
 	return c, err
 }
@@ -42,20 +42,23 @@ func (s *Store) Copies(ctx context.Context, user int64, kind string) ([]delivery
 		user, kind)
 }
 
-// SaveRemote stores the id that a copy has at its provider, the report of writing it, and its marks.
+// SaveRemote stores the id that a copy has at its provider, the report of writing it, its marks, and what is being
+// written.
 func (s *Store) SaveRemote(ctx context.Context, c delivery.Copy) error {
-	return s.db.Exec(ctx, "UPDATE copies SET remote_id = $5, report = $6, marks = $7 WHERE "+thisCopy,
-		c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report, c.Marks)
+	return s.db.Exec(ctx, "UPDATE copies SET remote_id = $5, report = $6, marks = $7, pending = $8 WHERE "+
+		thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.RemoteID, c.Report, c.Marks, c.Pending)
 }
 
 // compareAtOnce is how many copies CopiesToCompare returns at most.
 const compareAtOnce = 500
 
 // CopiesToCompare returns copies of playlists that were neither written nor compared since a time, by connection. It
-// leaves out those that are about to be written, those that are left as they are there, and restored versions.
+// leaves out those that are about to be written, those that are left as they are there or wait for their person's
+// decision, and restored versions.
 func (s *Store) CopiesToCompare(ctx context.Context, since time.Time) ([]delivery.Copy, error) {
 	return db.List(ctx, s.db.Reader, scanCopy, selectCopy+`WHERE kind = $1 AND written = wanted AND remote_id <> ''
-		AND ref NOT LIKE '%@%' AND written_at < $2 AND checked_at < $2 AND NOT (drift <> '' AND choice = 'leave')
+		AND ref NOT LIKE '%@%' AND written_at < $2 AND checked_at < $2
+		AND NOT (drift <> '' AND choice IN ('leave', 'both'))
 		ORDER BY user_id, connection, ref LIMIT $3`, delivery.WritePlaylist, db.Millis(since), compareAtOnce)
 }
 
@@ -76,10 +79,18 @@ func (s *Store) SaveCompared(ctx context.Context, c delivery.Copy) (saved bool, 
 	return saved && err == nil, err
 }
 
-// ChooseForCopy stores what is done about a copy that is deleted or changed at its provider.
+// ChooseForCopy stores what is done about a copy that is deleted or changed at its provider. What both sides agreed on
+// is forgotten.
 func (s *Store) ChooseForCopy(ctx context.Context, c delivery.Copy, choice delivery.Choice) error {
-	return s.db.Exec(ctx, "UPDATE copies SET choice = $5 WHERE "+thisCopy,
+	return s.db.Exec(ctx, `UPDATE copies SET choice = $5, agreed = '', decided = '',
+		drift = CASE WHEN drift = 'conflict' THEN 'edited' ELSE drift END WHERE `+thisCopy,
 		c.User, c.Connection, c.Kind, c.Ref, string(choice))
+}
+
+// Decide stores whose changes a person keeps where those of both sides can't be merged.
+func (s *Store) Decide(ctx context.Context, c delivery.Copy, side delivery.Side) error {
+	return s.db.Exec(ctx, "UPDATE copies SET decided = $5 WHERE "+thisCopy,
+		c.User, c.Connection, c.Kind, c.Ref, string(side))
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead. If the original has changed since c was read, it returns
@@ -101,8 +112,11 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 				at = c.WrittenAt
 			}
 			err := db.ExecTx(ctx, tx, `UPDATE copies SET written = $5, remote_id = $6, report = $7, written_at = $8,
-				marks = $9, drift = $10, snapshot = '' WHERE `+thisCopy, c.User, c.Connection, c.Kind, c.Ref, c.Wanted,
-				c.RemoteID, c.Report, db.Millis(at), c.Marks, string(c.Drift))
+				marks = $9, drift = $10, snapshot = '',
+				agreed = CASE WHEN choice = 'both' THEN CAST($11 AS TEXT) ELSE '' END,
+				decided = CASE WHEN wanted = $5 THEN CAST($12 AS TEXT) ELSE decided END, pending = $13 WHERE `+thisCopy,
+				c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, db.Millis(at), c.Marks,
+				string(c.Drift), c.Agreed, string(c.Decided), c.Pending)
 			if err != nil {
 				return err
 			}
@@ -144,7 +158,7 @@ func (s *Store) WantCopy(ctx context.Context, d delivery.Draft, remoteID string)
 func mayBecome(ctx context.Context, tx *sql.Tx, d delivery.Draft, remoteID string) error {
 	var taken, under bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM copies WHERE user_id = $1 AND connection = $2
-			AND kind = $3 AND remote_id = $5),
+			AND kind = $3 AND remote_id = $5 AND ref NOT LIKE '%@0'),
 		EXISTS (SELECT 1 FROM deliveries WHERE user_id = $1 AND connection = $2 AND kind = $3 AND ref = $4
 			AND state NOT IN ('done', 'dead'))`, d.User, d.Connection, d.Kind, d.Ref, remoteID).Scan(&taken, &under)
 	switch {
@@ -192,6 +206,20 @@ func (s *Store) EnqueueCopies(ctx context.Context, tx *sql.Tx, user int64, kind,
 		user, kind, ref)
 	for _, conn := range all {
 		_, e := s.outbox.EnqueueCopy(ctx, tx, delivery.Draft{User: user, Connection: conn, Kind: kind, Ref: ref})
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// EnqueueChanged enqueues the copies that are kept equal both ways and are the playlist that has just been stored.
+func (s *Store) EnqueueChanged(ctx context.Context, tx *sql.Tx, user int64, conn library.ConnectionID,
+	source string) error {
+	scan := func(r db.Scanner) (ref string, err error) { return ref, r.Scan(&ref) }
+	all, err := db.List(ctx, tx, scan, `SELECT ref FROM copies WHERE user_id = $1 AND connection = $2 AND kind = $3
+		AND remote_id = $4 AND choice = 'both'`, user, conn, delivery.WritePlaylist, source)
+	for _, ref := range all {
+		_, e := s.outbox.EnqueueCopy(ctx, tx,
+			delivery.Draft{User: user, Connection: conn, Kind: delivery.WritePlaylist, Ref: ref})
 		err = errors.Join(err, e)
 	}
 	return err

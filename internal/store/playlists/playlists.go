@@ -3,6 +3,7 @@ package playlists
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -14,7 +15,8 @@ import (
 )
 
 const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position,
-	COALESCE((SELECT o.id ` + original + `), 0), COALESCE((SELECT o.name ` + original + `), '') FROM playlists `
+	locked <> 0, COALESCE((SELECT o.id ` + original + `), 0),
+	COALESCE((SELECT o.name ` + original + `), '') FROM playlists `
 
 // original selects the playlist that one is our copy of.
 const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CAST(o.id AS TEXT) = c.ref
@@ -23,7 +25,7 @@ const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CA
 
 func scanPlaylist(r db.Scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
-		&p.Position, &p.CopyOf, &p.CopyName)
+		&p.Position, &p.Locked, &p.CopyOf, &p.CopyName)
 	return p, err
 }
 
@@ -147,16 +149,17 @@ func (s *Store) SaveIn(ctx context.Context, tx *sql.Tx, user int64, conn library
 	}
 	err = tx.QueryRowContext(ctx, `INSERT INTO playlists
 			(id, user_id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position, since_at,
-				blank, gone)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9, $10, $11)
+				blank, gone, locked)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, -1, 1, $8, $9, $10, $11, $12)
 			ON CONFLICT (user_id, connection, source_id) DO UPDATE
 			SET name = excluded.name, snapshot = excluded.snapshot, track_count = excluded.track_count,
 				shrunk_to = -1, active = 1, position = excluded.position, since_at = excluded.since_at,
-				blank = excluded.blank, gone = excluded.gone
+				blank = excluded.blank, gone = excluded.gone, locked = excluded.locked
 			RETURNING id`,
-		id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since, p.Blank, named).Scan(&id)
+		id, user, conn, p.SourceID, p.Name, p.Snapshot, len(tracks), position, since, p.Blank, named,
+		db.Flag(p.Locked)).Scan(&id)
 	if err == nil && !same {
-		err = replaceTracks(ctx, tx, id, tracks)
+		err = errors.Join(replaceTracks(ctx, tx, id, tracks), s.copies.EnqueueChanged(ctx, tx, user, conn, p.SourceID))
 	}
 	if err != nil {
 		return err

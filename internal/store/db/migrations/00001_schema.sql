@@ -209,6 +209,7 @@ CREATE TABLE playlists (
     since_at    BIGINT NOT NULL DEFAULT 0, -- when it was read for the first time as it is now
     blank       INTEGER NOT NULL DEFAULT 0, -- places whose track the provider doesn't offer any more
     gone        INTEGER NOT NULL DEFAULT 0, -- tracks in it that the provider doesn't offer any more
+    locked      INTEGER NOT NULL DEFAULT 0, -- 1: its account can't change it there
     UNIQUE (user_id, connection, source_id)
 );
 
@@ -337,6 +338,9 @@ CREATE TABLE copies (
     checked_at BIGINT NOT NULL DEFAULT 0,
     drift      TEXT NOT NULL DEFAULT '',
     choice     TEXT NOT NULL DEFAULT '',
+    agreed     TEXT NOT NULL DEFAULT '', -- the songs when both sides were last alike (JSON); for both ways only
+    decided    TEXT NOT NULL DEFAULT '', -- whose changes its person keeps; empty: nothing was decided
+    pending    TEXT NOT NULL DEFAULT '', -- what is being written in several calls (JSON)
     PRIMARY KEY (user_id, connection, kind, ref)
 );
 

@@ -1,0 +1,323 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"reprise/internal/library"
+	"reprise/internal/match"
+	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/versions"
+	"reprise/internal/words"
+)
+
+// A copy with the choice Both is kept equal with its playlist in both directions. Its delivery reads the copy, merges
+// what has changed on both sides since they were last alike, and writes the copy. What is to change in the playlist is
+// a delivery of its own, to the connection that the playlist comes from, with a ref that ends with back: another server
+// may make the calls there. Each delivery reads its side first and merges anew, so it may end at any point.
+
+// back ends the ref of a delivery that brings changes of copies back to their playlist.
+const back = "@0"
+
+// BackRef returns the Ref of the delivery that brings the changes of a playlist's copies back to it.
+func BackRef(playlist int64) string { return strconv.FormatInt(playlist, 10) + back }
+
+// bringsBack reports whether a delivery brings changes back to the playlist.
+func (c *Copy) bringsBack() bool { return strings.HasSuffix(c.Ref, back) }
+
+// reread reads the playlist that the writer writes, and stores it if it is another than at the latest sync. now is nil
+// if it is gone.
+func (w *playlistWriter) reread(ctx context.Context) (now *library.Playlist, tracks []library.Track, err error) {
+	if now, err = w.find(ctx); now == nil || err != nil {
+		return now, nil, err
+	}
+	blank := func(t providers.LeftOut) {
+		if t.Blank {
+			now.Blank++
+		}
+	}
+	for page, err := range w.there.Tracks(ctx, *now, blank) {
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range page {
+			t.Clean()
+			tracks = append(tracks, t)
+		}
+	}
+	stored, err := storedAs(ctx, w.store, w.copy.User, w.copy.Connection, now.SourceID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if stored.ID != 0 {
+		_, was, err := w.store.Playlist(ctx, w.copy.User, stored.ID)
+		if err != nil || stored.Name == now.Name && versions.Same(was, tracks) {
+			return now, tracks, err
+		}
+	}
+	err = w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, stored.Position,
+		tracks)
+	return now, tracks, err
+}
+
+// storedAs returns the stored playlist that has an id at a connection; the zero value if it was never read.
+func storedAs(ctx context.Context, s copyStore, user int64, conn library.ConnectionID, id string) (
+	library.StoredPlaylist, error) {
+	all, err := s.ConnectionPlaylists(ctx, user, conn)
+	i := slices.IndexFunc(all, func(p library.StoredPlaylist) bool { return p.SourceID == id })
+	if i < 0 || err != nil {
+		return library.StoredPlaylist{}, err
+	}
+	return all[i], nil
+}
+
+// resume ends a write in several calls that broke off: what it has left is nothing that a person did.
+func (w *playlistWriter) resume(ctx context.Context) error {
+	if w.copy.Marks != anything || w.copy.Pending == "" {
+		return nil
+	}
+	var ids []string
+	if err := json.Unmarshal([]byte(w.copy.Pending), &ids); err != nil {
+		return err // ours
+	}
+	if now, err := w.find(ctx); now == nil || err != nil {
+		return err
+	}
+	w.begun = true
+	_, _, err := w.update(ctx, ids)
+	w.begun = false
+	return err
+}
+
+// prepare reads a copy that is kept equal both ways, so that the writer writes what both sides become.
+func (w *playlistWriter) prepare(ctx context.Context, list library.StoredPlaylist, here []library.Track) error {
+	if err := w.resume(ctx); err != nil {
+		return err
+	}
+	now, there, err := w.reread(ctx)
+	if err != nil {
+		return err
+	}
+	marks := markOf(sourceIDs(there))
+	b, searched, err := planOf(ctx, w.store, w.copy, list, here, there)
+	if err != nil {
+		return err
+	}
+	b.fresh, b.untouched = now == nil || w.copy.Marks == "", w.copy.marked(marks)
+	b.searched, b.marks = searched, marks
+	w.both = b
+	return nil
+}
+
+// wanted returns the songs that the copy is to have, by what was found there of those of the playlist.
+func (w *playlistWriter) wanted(matches []songFound) []string {
+	if w.both == nil {
+		return found(matches)
+	}
+	for i, m := range matches {
+		w.both.found[i] = m.Found.SourceID
+	}
+	if !w.both.merge() {
+		w.drift = Conflict
+		return nil
+	}
+	if w.copy.Marks != "" && !w.both.fresh {
+		w.copy.Marks = w.both.marks // what comes after that is noticed
+	}
+	return w.both.ids(There)
+}
+
+// agree ends a delivery that has written a copy which is kept equal both ways: both sides are alike, or the rest is
+// brought back to the playlist.
+func (d *playlistDeliverer) agree(ctx context.Context, a *attempt, list library.StoredPlaylist, kept Copy, b *both,
+	report Report) error {
+	settle := kept.Drift != ""
+	_, err := d.store.Connection(ctx, a.User, list.Connection)
+	gone := errors.Is(err, library.ErrNotFound)
+	if err != nil && !gone {
+		return err
+	}
+	if b.owes() && !gone {
+		draft := Draft{User: a.User, Connection: list.Connection, Kind: a.Kind, Ref: BackRef(list.ID)}
+		if err := d.store.CopyAgain(context.WithoutCancel(ctx), draft); err != nil {
+			return err
+		}
+	} else if !gone {
+		kept.Agreed, kept.Decided = b.agreed(b.now), ""
+	}
+	if settle {
+		if err := settled(context.WithoutCancel(ctx), d.teller, kept); err != nil {
+			return err
+		}
+	}
+	return d.finish(ctx, a, kept, report)
+}
+
+// owes reports whether something is to be written to the playlist, or to be looked for there.
+func (b *both) owes() bool {
+	if !slices.Equal(b.ids(Here), songIDs(b.here)) {
+		return true
+	}
+	open := map[int]bool{}
+	for i, n := range b.onlyThere {
+		open[n] = !b.searched[i]
+	}
+	return slices.ContainsFunc(b.merged, func(n int) bool { return b.songs[n].here == "" && open[n] })
+}
+
+// bringBack makes a playlist what its copies that are kept equal both ways and itself become together.
+func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection, a *attempt, kept Copy) error {
+	id, _, _ := readRef(a.Ref)
+	list, err := d.store.PlaylistOnly(ctx, a.User, id)
+	if errors.Is(err, library.ErrNotFound) {
+		return d.leave(ctx, a, kept)
+	}
+	if err != nil {
+		return err
+	}
+	all, err := d.store.Copies(ctx, a.User, WritePlaylist)
+	if err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(c Copy) bool { return c.playlist() != id || c.Choice != Both })
+	if len(all) == 0 || list.Locked || slices.ContainsFunc(all, func(c Copy) bool { return c.Marks == anything }) {
+		return d.leave(ctx, a, kept) // a copy that is being written asks for it again
+	}
+	kept.RemoteID = list.SourceID
+	var wrote, again bool
+	var refused error
+	read := func(do func(context.Context, *playlistWriter) error) error {
+		return d.guard.Do(ctx, a.subject(c), func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
+			there, ok := p.(providers.PlaylistWriter)
+			if !ok {
+				return providers.ErrNotOffered
+			}
+			return do(ctx, &playlistWriter{store: d.store, there: there, copy: &kept, name: list.Name,
+				keeps: true, piecewise: d.registry.Get(c.Provider()).Takes.Piecewise})
+		})
+	}
+	err = read(func(ctx context.Context, w *playlistWriter) error {
+		if err := w.resume(ctx); err != nil {
+			return err
+		}
+		now, here, err := w.reread(ctx)
+		if now == nil || err != nil {
+			return err
+		}
+		w.name, kept.Marks = now.Name, markOf(sourceIDs(here))
+		for _, copied := range all {
+			b, err := w.back(ctx, copied, list, here)
+			if err != nil {
+				return err
+			}
+			if b == nil || slices.Equal(b.ids(Here), songIDs(here)) {
+				continue
+			}
+			if unread := unreadable(now, here); unread > 0 {
+				refused = refuse(words.New("delivery.playlist.unread", "Count", unread, "Playlist", now.Name))
+				return nil
+			}
+			wrote = true
+			ids := b.ids(Here)
+			_, has, err := w.update(ctx, ids)
+			if again = w.drift != ""; again || err != nil {
+				return err
+			}
+			return w.notThere(ctx, b, missing(ids, has))
+		}
+		return nil
+	})
+	if resilience.IsItem(err) { // its service doesn't let it be changed
+		refused, err = err, nil
+	}
+	if errors.Is(err, providers.ErrNotOffered) {
+		return d.leave(ctx, a, kept)
+	}
+	if again && err == nil {
+		err = errAgain
+	}
+	if err := errors.Join(err, refused); err != nil {
+		return err
+	}
+	if err := d.finish(ctx, a, kept, Report{}); err != nil || !wrote {
+		return err
+	}
+	// What was written is read at once, so that both sides agree; else the next reading does it.
+	_ = read(func(ctx context.Context, w *playlistWriter) error {
+		_, _, err := w.reread(ctx)
+		return err
+	})
+	return nil
+}
+
+// unreadable returns how many entries of a playlist are not among those of its tracks that have an id.
+func unreadable(p *library.Playlist, tracks []library.Track) int {
+	n := max(p.TrackCount, len(tracks))
+	for i := range tracks {
+		if tracks[i].SourceID != "" {
+			n--
+		}
+	}
+	return n
+}
+
+// back merges the playlist that the writer writes with a copy; nil if nothing is to be done now.
+func (w *playlistWriter) back(ctx context.Context, copied Copy, list library.StoredPlaylist, here []library.Track) (
+	*both, error) {
+	stored, err := storedAs(ctx, w.store, copied.User, copied.Connection, copied.RemoteID)
+	if stored.ID == 0 || err != nil {
+		return nil, err
+	}
+	_, there, err := w.store.Playlist(ctx, copied.User, stored.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := planOf(ctx, w.store, &copied, list, here, there)
+	if err != nil || !b.merge() {
+		return nil, err
+	}
+	var wanted []library.Track
+	var at []int
+	stays := setOf(b.merged)
+	for i, n := range b.onlyThere {
+		if b.songs[n].here == "" && stays[n] {
+			wanted, at = append(wanted, there[i]), append(at, i)
+		}
+	}
+	matches, err := w.matches(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range matches {
+		b.told[at[i]] = m.Found.SourceID
+	}
+	if !b.merge() {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// notThere notes songs as not found that were written, and that the playlist then didn't have.
+func (w *playlistWriter) notThere(ctx context.Context, b *both, lost []string) error {
+	none := map[string]match.Result{}
+	for i, id := range b.told {
+		if slices.Contains(lost, id) {
+			none[trackKey(b.there[i])] = match.Result{}
+		}
+	}
+	return w.store.SaveMatches(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, none)
+}
+
+// busy reports whether what a copy is made of is being written, or such a write broke off.
+func (d *playlistDeliverer) busy(ctx context.Context, user int64, list library.StoredPlaylist) (bool, error) {
+	c, err := d.store.Copy(ctx, user, list.Connection, WritePlaylist, BackRef(list.ID))
+	if errors.Is(err, library.ErrNotFound) {
+		return false, nil
+	}
+	return c.Marks == anything, err
+}
