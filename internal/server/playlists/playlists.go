@@ -109,13 +109,19 @@ func (h *Handler) API(a *core.API) {
 		ID:       "getConflict",
 		Summary:  "Both sides of a playlist that is kept equal both ways, when their changes can't be merged",
 		Answer:   "Both sides.",
-		Refusals: map[int]string{http.StatusConflict: nothingToDecide, http.StatusUnprocessableEntity: ""},
+		Refusals: map[int]string{
+			http.StatusConflict:            "There is nothing to decide.",
+			http.StatusUnprocessableEntity: "",
+		},
 	})
 	core.Post(a, "/playlists/{id}/copies/{connection}/conflict", h.copies.decideAPI, core.Call{
 		ID:       "decideConflict",
 		Summary:  "Decide what both sides become",
 		Answer:   "The copy. Reprise writes it as soon as the providers allow.",
-		Refusals: map[int]string{http.StatusConflict: nothingToDecide, http.StatusUnprocessableEntity: ""},
+		Refusals: map[int]string{
+			http.StatusConflict:            "There is nothing to decide.",
+			http.StatusUnprocessableEntity: "",
+		},
 	})
 	core.Delete(a, "/playlists/{id}/copies/{connection}", h.copies.stopAPI, core.Call{
 		ID:      "stopCopy",
@@ -125,8 +131,6 @@ func (h *Handler) API(a *core.API) {
 	h.historyAPI(a)
 	h.missingAPI(a)
 }
-
-const nothingToDecide = "There is nothing to decide."
 
 type Playlist struct {
 	ID         string  `json:"id"`
