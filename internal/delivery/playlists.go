@@ -345,6 +345,10 @@ func (w *playlistWriter) matches(ctx context.Context, tracks []library.Track) (a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, finder.keep(ctx)) }()
+	others := slices.DeleteFunc(slices.Clone(tracks), func(t library.Track) bool { return w.own[t.SourceID] })
+	if err := finder.lookAhead(ctx, others); err != nil {
+		return nil, err
+	}
 	for _, t := range tracks {
 		if w.own[t.SourceID] {
 			all = append(all, songFound{Result: match.Result{Track: t, Found: t, How: match.BySource}})

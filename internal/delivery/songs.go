@@ -64,7 +64,8 @@ type songFinder struct {
 
 	questions map[string]Question // by song
 	known     map[string]match.Result
-	fresh     map[string]match.Result // to be stored
+	fresh     map[string]match.Result    // to be stored
+	ahead     map[string][]library.Track // what a search for many tracks at once has found, by track
 }
 
 // songFound is what became of looking for a song.
@@ -92,6 +93,39 @@ func newSongFinder(ctx context.Context, s songStore, there providers.SongFinder,
 // keep stores what was found, also when the delivery is interrupted.
 func (f *songFinder) keep(ctx context.Context) error {
 	return f.store.SaveMatches(context.WithoutCancel(ctx), f.user, f.conn, f.fresh)
+}
+
+// lookAhead searches for tracks in few calls, where the service offers that: find takes its candidates from there.
+func (f *songFinder) lookAhead(ctx context.Context, tracks []library.Track) error {
+	many, ok := f.there.(providers.SongsFinder)
+	if !ok {
+		return nil
+	}
+	var open []library.Track
+	f.ahead = map[string][]library.Track{}
+	for _, t := range tracks {
+		key, q := trackKey(t), f.question(t)
+		m, known := f.known[key]
+		if _, asked := f.ahead[key]; !asked && q.Answer != Chose && (!known || q.overrules(m)) {
+			open, f.ahead[key] = append(open, t), nil
+		}
+	}
+	if len(open) < 2 {
+		f.ahead = nil
+		return nil
+	}
+	found, err := many.FindAll(ctx, open)
+	if err != nil {
+		f.ahead = nil
+		if errors.Is(err, providers.ErrNotOffered) { // they are searched for one by one
+			return nil
+		}
+		return err
+	}
+	for i, t := range open {
+		f.ahead[trackKey(t)] = found[i]
+	}
+	return nil
 }
 
 // find looks for a track, unless that was done lately. With strictly, it does not take one that is only similar.
@@ -204,7 +238,11 @@ func (f *songFinder) chosen(ctx context.Context, t library.Track, q Question) (m
 }
 
 func (f *songFinder) candidates(ctx context.Context, t library.Track) ([]library.Track, error) {
-	candidates, err := f.there.Find(ctx, t)
+	candidates, ok := f.ahead[trackKey(t)]
+	var err error
+	if !ok {
+		candidates, err = f.there.Find(ctx, t)
+	}
 	candidates = candidates[:min(len(candidates), mostCandidates)]
 	for i := range candidates {
 		candidates[i].Clean()

@@ -89,6 +89,7 @@ func (w *World) startListenBrainz(ctx context.Context) (err error) {
 	mux.HandleFunc("GET /1/feedback/user/{name}/get-feedback", lb.feedback)
 	mux.HandleFunc("POST /1/feedback/recording-feedback", lb.setFeedback)
 	mux.HandleFunc("GET /1/metadata/lookup/", lb.lookUp)
+	mux.HandleFunc("POST /1/metadata/lookup/", lb.lookUpAll)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { lbError(w, http.StatusNotFound, "Not found.") })
 	lb.gate = w.newGate(ctx, rules{who: lb.who, refuse: lb.refuse, next: func(w http.ResponseWriter, r *http.Request) {
 		lb.rateHeaders(w)

@@ -185,14 +185,36 @@ func (lb *listenBrainz) setFeedback(w http.ResponseWriter, r *http.Request) {
 
 // lookUp finds a recording by its names.
 func (lb *listenBrainz) lookUp(w http.ResponseWriter, r *http.Request) {
-	artist, title := r.FormValue("artist_name"), r.FormValue("recording_name")
+	writeJSON(w, http.StatusOK, lb.recording(r.FormValue("artist_name"), r.FormValue("recording_name")))
+}
+
+// recording returns what is known of a recording with these names.
+func (lb *listenBrainz) recording(artist, title string) object {
 	if artist == "" || title == "" || strings.HasPrefix(artist, "Nobody") {
-		writeJSON(w, http.StatusOK, object{})
-		return
+		return object{}
 	}
 	id := lb.home.named(artist, title)
-	writeJSON(w, http.StatusOK, object{"artist_credit_name": artist, "recording_name": title,
-		"recording_mbid": lb.home.mbidOf(id)})
+	return object{"artist_credit_name": artist, "recording_name": title, "recording_mbid": lb.home.mbidOf(id)}
+}
+
+// lookUpAll finds at most 50 recordings by their names.
+func (lb *listenBrainz) lookUpAll(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Recordings []struct {
+			Artist string `json:"artist_name"`
+			Title  string `json:"recording_name"`
+		} `json:"recordings"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.Recordings) == 0 || len(in.Recordings) > 50 {
+		writeJSON(w, http.StatusBadRequest, object{"code": http.StatusBadRequest, "error": "recordings"})
+		return
+	}
+	all := make([]object, len(in.Recordings))
+	for i, named := range in.Recordings {
+		all[i] = lb.recording(named.Artist, named.Title)
+		all[i]["index"] = i
+	}
+	writeJSON(w, http.StatusOK, all)
 }
 
 // mbidOf returns the MusicBrainz id of a track.

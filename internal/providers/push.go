@@ -76,6 +76,13 @@ type SongFinder interface {
 	Find(ctx context.Context, t library.Track) ([]library.Track, error)
 }
 
+// SongsFinder is a SongFinder that searches for many tracks in a call.
+type SongsFinder interface {
+	SongFinder
+	// FindAll is Find for each of the tracks, in their order. It returns ErrNotOffered if the server can't do that.
+	FindAll(ctx context.Context, tracks []library.Track) ([][]library.Track, error)
+}
+
 // LibraryTaker is a ListenTaker of plays of songs in the person's own library: Submit takes plays whose Track has the
 // SourceID of a song there.
 type LibraryTaker interface {

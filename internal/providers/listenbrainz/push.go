@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"unicode/utf8"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
@@ -20,7 +21,9 @@ const (
 	addRoute    = "/1/playlist/{mbid}/item/add"
 	removeRoute = "/1/playlist/{mbid}/item/delete"
 
-	tracksPerAdd = 100 // the most that ListenBrainz takes; MAX_RECORDINGS_PER_ADD in its playlist_api.py
+	tracksPerAdd    = 100 // the most that ListenBrainz takes; MAX_RECORDINGS_PER_ADD in its playlist_api.py
+	tracksPerLookup = 50  // MAX_LOOKUPS_PER_POST in its metadata_api.py
+	lettersInLookup = 250 // of title and artist together; MAX_MAPPING_QUERY_LENGTH there
 )
 
 var notYours = words.New("listenbrainz.playlist_refused", service...)
@@ -147,15 +150,93 @@ func (a *adapter) lookUp(ctx context.Context, artist, title string) (library.Tra
 	if err != nil {
 		return library.Track{}, err
 	}
-	var found struct {
-		Artist string `json:"artist_credit_name"`
-		Title  string `json:"recording_name"`
-		Album  string `json:"release_name"`
-		MBID   string `json:"recording_mbid"`
+	var found recording
+	err = providers.DecodeJSON(answer, &found)
+	return found.track(artist, title), err
+}
+
+// recording is what a lookup has found.
+type recording struct {
+	Artist string `json:"artist_credit_name"`
+	Title  string `json:"recording_name"`
+	Album  string `json:"release_name"`
+	MBID   string `json:"recording_mbid"`
+}
+
+// track returns the recording, with these names where it has none; the zero track if nothing was found.
+func (r recording) track(artist, title string) library.Track {
+	if !mbidForm.MatchString(r.MBID) {
+		return library.Track{}
 	}
-	if err := providers.DecodeJSON(answer, &found); err != nil || !mbidForm.MatchString(found.MBID) {
-		return library.Track{}, err
+	return library.Track{Title: cmp.Or(r.Title, title), Artist: cmp.Or(r.Artist, artist), Album: r.Album,
+		RecordingMBID: r.MBID, SourceID: r.MBID}
+}
+
+// names are those by which a recording is looked up.
+type names struct {
+	Title  string `json:"recording_name"`
+	Artist string `json:"artist_name"`
+}
+
+// FindAll implements providers.SongsFinder. A call that has one name too few or too long is refused as a whole, so
+// tracks with such names are left out, as if nothing was found.
+func (a *adapter) FindAll(ctx context.Context, tracks []library.Track) ([][]library.Track, error) {
+	all := make([][]library.Track, len(tracks))
+	var ask []names
+	var at []int // in tracks
+	for i, t := range tracks {
+		n := names{Title: clean(t.Title), Artist: clean(t.Artist)}
+		switch letters := utf8.RuneCountInString(n.Title) + utf8.RuneCountInString(n.Artist); {
+		case mbidForm.MatchString(t.RecordingMBID):
+			t.SourceID = t.RecordingMBID
+			all[i] = []library.Track{t}
+		case n.Title != "" && n.Artist != "" && letters <= lettersInLookup:
+			ask, at = append(ask, n), append(at, i)
+		}
 	}
-	return library.Track{Title: cmp.Or(found.Title, title), Artist: cmp.Or(found.Artist, artist), Album: found.Album,
-		RecordingMBID: found.MBID, SourceID: found.MBID}, nil
+	for len(ask) > 0 {
+		n := min(len(ask), tracksPerLookup)
+		found, err := a.lookUpAll(ctx, ask[:n])
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range found {
+			if t.SourceID != "" {
+				all[at[i]] = []library.Track{t}
+			}
+		}
+		ask, at = ask[n:], at[n:]
+	}
+	return all, nil
+}
+
+// lookUpAll is lookUp for at most tracksPerLookup recordings in one call.
+func (a *adapter) lookUpAll(ctx context.Context, ask []names) ([]library.Track, error) {
+	body, err := json.Marshal(map[string][]names{"recordings": ask})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.send(ctx, http.MethodPost, lookupRoute, lookupRoute, body, table)
+	if a.server.own && lacking(offered(err)) {
+		return nil, providers.ErrNotOffered
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		Index int `json:"index"`
+		recording
+	}
+	if err := providers.DecodeJSON(answer, &found); err != nil {
+		return nil, err
+	}
+	tracks := make([]library.Track, len(ask))
+	for _, f := range found {
+		if f.Index < 0 || f.Index >= len(ask) {
+			return nil, &resilience.ContractError{Endpoint: answer.Endpoint,
+				What: "a recording that wasn't asked for"}
+		}
+		tracks[f.Index] = f.track(ask[f.Index].Artist, ask[f.Index].Title)
+	}
+	return tracks, nil
 }

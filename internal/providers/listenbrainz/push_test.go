@@ -152,3 +152,43 @@ func TestAServerWithoutPlaylistsOffersNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
+
+func TestManySongsAreLookedUpInFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, stopAt := simulated(t)
+		pages, err := collect(a.Tracks(t.Context(), library.Playlist{SourceID: rain}, nil))
+		require.NoError(t, err)
+		tracks := slices.Concat(pages...)
+		want := ids(t, a, rain)
+		for i := 1; i < len(tracks); i++ { // the first has its MBID
+			tracks[i].RecordingMBID, tracks[i].SourceID = "", ""
+		}
+		tracks[7].Artist, want[7] = "", ""
+		tracks[8].Title, want[8] = strings.Repeat("ä", 250), ""
+		tracks[9].Artist, want[9] = "Nobody knows", ""
+		calls := 0
+		near := a.call.Client
+		a.call.Client = &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
+			calls++
+			return near.Transport.RoundTrip(r)
+		})}
+		found, err := a.FindAll(t.Context(), tracks)
+		require.NoError(t, err)
+		require.Equal(t, 3, calls, "for 127 of 130 songs")
+		got := make([]string, len(found))
+		for i, one := range found {
+			if len(one) > 0 {
+				got[i] = one[0].SourceID
+			}
+		}
+		require.Equal(t, want, got)
+		stopAt("/lookup/")
+		_, err = a.FindAll(t.Context(), tracks)
+		require.Error(t, err)
+		stopAt("")
+		_, err = providertest.New(Describe()).Open(providertest.Call(providertest.Always(http.StatusNotFound, "")),
+			library.Credentials{tokenField: "t", userField: "ann", urlField: "https://koito.example"}).(*adapter).
+			FindAll(t.Context(), tracks)
+		require.ErrorIs(t, err, providers.ErrNotOffered, "another server, which has no such call")
+	})
+}

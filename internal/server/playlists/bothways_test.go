@@ -333,10 +333,51 @@ func TestOnlyWhatCanBeChangedIsKeptEqual(t *testing.T) {
 		require.Equal(t, "locked", e.copied()["one_way"])
 		html := e.Page(e.path[:len("/playlists/1")])
 		require.Contains(t, html, "your account can&#39;t change this playlist")
-		require.NotContains(t, html, "both ways)")
+		require.NotContains(t, html, "both ways: bring")
 		e.Call(http.MethodPatch, e.path, `{"when_changed":"both"}`, http.StatusUnprocessableEntity)
 		e.there.list = []string{"Two"}
 		e.Days(1)
 		require.Equal(t, []string{"Rain was changed on Navidrome"}, e.Questions(), "as one way")
+	})
+}
+
+// bulk is a shelf that is searched for many songs at once.
+type bulk struct {
+	*shelf
+	calls, alone int
+	lacks        bool // its server can't do that
+}
+
+func (b *bulk) Find(ctx context.Context, t library.Track) ([]library.Track, error) {
+	b.alone++
+	return b.shelf.Find(ctx, t)
+}
+
+func (b *bulk) FindAll(ctx context.Context, tracks []library.Track) ([][]library.Track, error) {
+	if b.calls++; b.lacks {
+		return nil, providers.ErrNotOffered
+	}
+	all := make([][]library.Track, len(tracks))
+	for i, t := range tracks {
+		all[i], _ = b.shelf.Find(ctx, t)
+	}
+	return all, nil
+}
+
+func TestTheSongsOfACopyAreFoundAtOnce(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		for _, lacks := range []bool{false, true} {
+			h := servertest.New(t, delivery.Options{})
+			far := &bulk{shelf: &shelf{mark: "n", absent: true, songs: []string{"One", "Two"}}, lacks: lacks}
+			p := *h.Registry.Get("navidrome")
+			p.Open = func(resilience.Call, library.Credentials) providers.Adapter { return far }
+			h.Registry.Replace(&p)
+			id := h.Playlist("Rain", "One", "Nowhere", "Two")
+			h.Call(http.MethodPut, "/playlists/"+id+"/copies/navidrome", "", http.StatusAccepted)
+			h.Carry()
+			require.Equal(t, []string{"One", "Two"}, far.list)
+			require.Equal(t, 1, far.calls)
+			require.Equal(t, map[bool]int{false: 0, true: 3}[lacks], far.alone)
+		}
 	})
 }
