@@ -431,10 +431,11 @@ var arrows = map[string][]string{
 		"internal/accounts", "internal/activity", "internal/library", "internal/notify",
 		"internal/removal", "internal/server/core",
 	},
-	"internal/server/playlists": { // it says which songs were heard in the person's own library
+	// It says which songs were heard in the person's own library, and why a recipe chose a song.
+	"internal/server/playlists": {
 		"internal/delivery", "internal/export", "internal/library", "internal/match",
 		"internal/providers", "internal/server/connections", "internal/server/core", "internal/server/deliveries",
-		"internal/server/music", "internal/versions",
+		"internal/recipes", "internal/server/music", "internal/versions",
 	},
 	"internal/server/search": { // it reads links to services, and shows what is known of what they lead to
 		"internal/enrich", "internal/library", "internal/providers", "internal/server/core", "internal/server/music",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"reprise/internal/library"
@@ -44,11 +45,23 @@ type Maker struct {
 	store Store
 	log   *slog.Logger
 	turn  chan struct{} // what a person has heard is held once
+
+	mu   sync.Mutex
+	kept map[int64]renewal // by recipe: what made its playlist as it is now
 }
+
+// renewal is what a recipe chose when it was renewed.
+type renewal struct {
+	recipe Recipe
+	songs  []Chosen
+}
+
+// mostKept is how many renewals are kept, each of at most some hundred songs.
+const mostKept = 100
 
 // New returns a Maker.
 func New(store Store, log *slog.Logger) *Maker {
-	return &Maker{store: store, log: log, turn: make(chan struct{}, 1)}
+	return &Maker{store: store, log: log, turn: make(chan struct{}, 1), kept: map[int64]renewal{}}
 }
 
 // Chosen is a song of a recipe with its track.
@@ -59,6 +72,33 @@ type Chosen struct {
 
 // Choose returns the songs that a recipe wants now.
 func (m *Maker) Choose(ctx context.Context, r Recipe) ([]Chosen, error) {
+	return m.choose(ctx, r, time.Now())
+}
+
+// Renewal returns the songs that a recipe wanted when it was renewed last, by the history and the names of today. Those
+// that it finds are kept until the next renewal.
+func (m *Maker) Renewal(ctx context.Context, r Recipe) ([]Chosen, error) {
+	m.mu.Lock()
+	kept, ok := m.kept[r.ID]
+	m.mu.Unlock()
+	if ok && kept.recipe == r {
+		return kept.songs, nil
+	}
+	songs, err := m.choose(ctx, r, r.Renewed)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.kept) >= mostKept {
+		clear(m.kept)
+	}
+	m.kept[r.ID] = renewal{r, songs}
+	return songs, nil
+}
+
+// choose is Choose at a time.
+func (m *Maker) choose(ctx context.Context, r Recipe, at time.Time) ([]Chosen, error) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
@@ -95,7 +135,7 @@ func (m *Maker) Choose(ctx context.Context, r Recipe) ([]Chosen, error) {
 			return nil, err
 		}
 	}
-	songs := r.Choose(all, music, facts, time.Now().In(zone))
+	songs := r.Choose(all, music, facts, at.In(zone))
 	ids := make([]int64, len(songs))
 	for i, s := range songs {
 		ids[i] = int64(s.Spelling)

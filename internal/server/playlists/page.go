@@ -51,6 +51,7 @@ type offerView struct {
 type trackRow struct {
 	Position, Title, Artist, Album, Length string
 	Gone                                   string // says that its video is gone, and when that was noticed
+	Why                                    string // says why its recipe chose it
 }
 
 // overviewOf returns the page of all playlists, or of a part of them.
@@ -123,7 +124,7 @@ func (v *offerView) add(ctx context.Context, playlist string, c Copy) {
 
 // rowOf returns the row of a track.
 func rowOf(ctx context.Context, t Track) trackRow {
-	row := trackRow{Position: strconv.Itoa(t.Position), Title: t.Track, Artist: t.Artist, Album: t.Album}
+	row := trackRow{Position: strconv.Itoa(t.Position), Title: t.Track, Artist: t.Artist, Album: t.Album, Why: t.Why}
 	if t.DurationMS != nil {
 		row.Length = ui.Length(time.Duration(*t.DurationMS) * time.Millisecond)
 	}

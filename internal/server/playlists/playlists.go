@@ -15,6 +15,7 @@ import (
 	"reprise/internal/delivery"
 	"reprise/internal/export"
 	"reprise/internal/library"
+	"reprise/internal/recipes"
 	"reprise/internal/server/connections"
 	"reprise/internal/server/core"
 	"reprise/internal/server/deliveries"
@@ -27,6 +28,7 @@ import (
 type Store interface {
 	VersionStore
 	LibraryStore
+	recipes.Store
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistStarts(ctx context.Context, user int64, ids []int64, first int) (map[int64]library.PlaylistStart, error)
@@ -49,14 +51,14 @@ type Handler struct {
 	rows   *music.Rows
 	copies *copies
 	teller Teller
+	maker  *recipes.Maker
 }
 
 // New returns a Handler.
 func New(k *core.Core, store Store, rows *music.Rows, d *delivery.Deliveries, teller Teller,
 	statuses *connections.Statuses, names *deliveries.Namer) *Handler {
-	return &Handler{core: k, store: store, rows: rows, teller: teller, copies: &copies{
-		core: k, store: store, deliveries: d, statuses: statuses, names: names,
-	}}
+	return &Handler{core: k, store: store, rows: rows, teller: teller, maker: recipes.New(store, k.Log),
+		copies: &copies{core: k, store: store, deliveries: d, statuses: statuses, names: names}}
 }
 
 // Pages adds the routes of the pages.
@@ -106,18 +108,18 @@ func (h *Handler) API(a *core.API) {
 			http.StatusUnprocessableEntity: ""},
 	})
 	core.Get(a, "/playlists/{id}/copies/{connection}/conflict", h.copies.conflictAPI, core.Call{
-		ID:       "getConflict",
-		Summary:  "Both sides of a playlist that is kept equal both ways, when their changes can't be merged",
-		Answer:   "Both sides.",
+		ID:      "getConflict",
+		Summary: "Both sides of a playlist that is kept equal both ways, when their changes can't be merged",
+		Answer:  "Both sides.",
 		Refusals: map[int]string{
 			http.StatusConflict:            "There is nothing to decide.",
 			http.StatusUnprocessableEntity: "",
 		},
 	})
 	core.Post(a, "/playlists/{id}/copies/{connection}/conflict", h.copies.decideAPI, core.Call{
-		ID:       "decideConflict",
-		Summary:  "Decide what both sides become",
-		Answer:   "The copy. Reprise writes it as soon as the providers allow.",
+		ID:      "decideConflict",
+		Summary: "Decide what both sides become",
+		Answer:  "The copy. Reprise writes it as soon as the providers allow.",
 		Refusals: map[int]string{
 			http.StatusConflict:            "There is nothing to decide.",
 			http.StatusUnprocessableEntity: "",
@@ -164,6 +166,36 @@ type Track struct {
 	ListedTrack
 	// Video is nil for a track that is no video, or of whose video nothing is known yet.
 	Video *Video `json:"video"`
+	Why   string `json:"why" doc:"Why the recipe chose it; empty in other playlists."`
+}
+
+// reasons returns what says why a track is in the playlist of a recipe; nothing is said in another playlist.
+func (h *Handler) reasons(c echo.Context, p Playlist) (func(library.Track) string, error) {
+	none := func(library.Track) string { return "" }
+	id, err := strconv.ParseInt(p.SourceID, 10, 64)
+	if p.Connection != string(library.Recipes) || err != nil {
+		return none, nil
+	}
+	ctx := c.Request().Context()
+	r, err := h.store.Recipe(ctx, core.UserOf(c).ID, id)
+	if errors.Is(err, library.ErrNotFound) {
+		return none, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	songs, err := h.maker.Renewal(ctx, r)
+	type names struct{ title, artist string }
+	zone, why := core.Zone(c), map[names]recipes.Song{}
+	for _, s := range songs {
+		why[names{s.Title, s.Artist}] = s.Song
+	}
+	return func(t library.Track) string {
+		if s, ok := why[names{t.Title, t.Artist}]; ok {
+			return r.Why(s, zone).T(ctx)
+		}
+		return ""
+	}, err
 }
 
 func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) Playlist {
@@ -176,8 +208,9 @@ func viewOf(p library.StoredPlaylist, label func(library.ConnectionID) string) P
 	return v
 }
 
-// tracks returns a part of a playlist's tracks, with what is known of their videos.
-func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]Track, error) {
+// tracks returns a part of a playlist's tracks, with what is known of their videos, and why they are there.
+func (h *Handler) tracks(ctx context.Context, user, id int64, offset int, why func(library.Track) string) (
+	[]Track, error) {
 	tracks, err := h.store.PlaylistTracks(ctx, user, id, offset, atOnce)
 	if err != nil {
 		return nil, err
@@ -189,7 +222,8 @@ func (h *Handler) tracks(ctx context.Context, user, id int64, offset int) ([]Tra
 	videos, err := h.store.Videos(ctx, ids)
 	all := make([]Track, len(tracks))
 	for i, t := range tracks {
-		all[i] = Track{Position: offset + i + 1, ListedTrack: viewListed(t), Video: viewVideo(videos[t.SourceID])}
+		all[i] = Track{Position: offset + i + 1, ListedTrack: viewListed(t), Video: viewVideo(videos[t.SourceID]),
+			Why: why(t)}
 	}
 	return all, err
 }
@@ -336,10 +370,14 @@ func (h *Handler) oneAPI(c echo.Context, _ *core.ByID) (out core.Sent[getPlaylis
 	if err != nil {
 		return out, err
 	}
+	why, err := h.reasons(c, p)
+	if err != nil {
+		return out, err
+	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	begin := string(head[:len(head)-1]) + `,"tracks":[`
 	return out, h.core.Stream(c, begin, `]}`, func(offset int) ([]any, error) {
-		tracks, err := h.tracks(ctx, user, id, offset)
+		tracks, err := h.tracks(ctx, user, id, offset, why)
 		return core.ViewAll(tracks, func(t Track) any { return t }), err
 	})
 }
@@ -354,7 +392,11 @@ func (h *Handler) onePage(c echo.Context) error {
 		return err
 	}
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	tracks, err := h.tracks(ctx, user, id, pager.Offset())
+	why, err := h.reasons(c, p)
+	if err != nil {
+		return err
+	}
+	tracks, err := h.tracks(ctx, user, id, pager.Offset(), why)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func TestARecipeMakesAPlaylistThatRenewsItself(t *testing.T) {
 		page := h.Page(list)
 		require.Contains(t, page, "3 tracks from your history.")
 		require.Contains(t, page, "Copy to Navidrome")
+		require.Contains(t, page, "3 plays in that time", "why, also there")
 		require.Contains(t, page, "/playlists/recipes/"+made["id"].(string))
 
 		h.Hear("Five", "Five", "Five", "Five")
@@ -53,7 +54,10 @@ func TestARecipeMakesAPlaylistThatRenewsItself(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, all[0].Due(time.Now()))
 		require.True(t, all[0].Due(time.Now().AddDate(0, 0, 8)))
+		before := h.Call(http.MethodGet, list, "", 200)["tracks"].([]any)[0].(map[string]any)
+		require.Equal(t, "3 plays in that time", before["why"], "as when it was chosen")
 		require.NoError(t, maker.Renew(t.Context(), all[0]))
+		require.Contains(t, h.Page(list), "4 plays in that time")
 		require.Equal(t, []any{"Five", "One", "Two"}, titles(h.Call(http.MethodGet, list, "", 200)["tracks"]))
 		require.Len(t, h.Call(http.MethodGet, list+"/versions", "", 200)["versions"], 1)
 
