@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -194,19 +193,32 @@ func (b *both) merge() bool {
 	return b.why == ""
 }
 
-// ids returns the ids that the merged songs have on a side, of those that are known to be there.
+// ids returns the ids that the merged songs have on a side, in their order, of those that are known to be there.
 func (b *both) ids(side Side) (ids []string) {
+	on := b.on(side)
+	for _, n := range b.merged {
+		if id := on[n]; id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// on returns the ids that the merged songs have on a side. What a search has found for one song doesn't come twice.
+func (b *both) on(side Side) map[int]string {
 	of, tracks, results := func(p pair) string { return p.there }, b.onlyHere, b.found
 	if side == Here {
 		of, tracks, results = func(p pair) string { return p.here }, b.onlyThere, b.told
 	}
-	search := map[int]string{}
-	for i, n := range tracks {
-		search[n] = results[i]
-	}
+	ids, taken, merged := map[int]string{}, map[string]bool{}, setOf(b.merged)
 	for _, n := range b.merged {
-		if id := cmp.Or(of(b.songs[n]), search[n]); id != "" {
-			ids = append(ids, id)
+		if id := of(b.songs[n]); id != "" {
+			ids[n], taken[id] = id, true
+		}
+	}
+	for i, n := range tracks {
+		if id := results[i]; merged[n] && ids[n] == "" && !taken[id] {
+			ids[n], taken[id] = id, true
 		}
 	}
 	return ids
@@ -214,17 +226,11 @@ func (b *both) ids(side Side) (ids []string) {
 
 // agreed returns the merged songs as they are on both sides, where there is what the copy has now.
 func (b *both) agreed(there []string) string {
-	search := map[int]string{}
-	for i, n := range b.onlyHere {
-		search[n] = b.found[i]
-	}
-	pairs, has := make([]pair, len(b.merged)), setOf(there)
+	on, has, pairs := b.on(There), setOf(there), make([]pair, len(b.merged))
 	for i, n := range b.merged {
-		p := b.songs[n]
-		if p.there = cmp.Or(p.there, search[n]); !has[p.there] {
-			p.there = ""
+		if pairs[i].here = b.songs[n].here; has[on[n]] {
+			pairs[i].there = on[n]
 		}
-		pairs[i] = p
 	}
 	return jsonOf(pairs)
 }

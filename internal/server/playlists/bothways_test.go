@@ -140,6 +140,8 @@ func (e *ends) settle() {
 
 func (e *ends) copied() map[string]any { return e.Call(http.MethodGet, e.path, "", http.StatusOK) }
 
+// Promise: A playlist that is kept equal with its copy both ways: what is added, removed or moved on one side comes to
+// the other once; changes that can't be merged are asked about, and neither side is written until then.
 func TestChangesOfACopyComeBack(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		e := bothWays(t, "One", "Two", "Three")
