@@ -83,6 +83,11 @@ var arrows = map[string][]string{
 	"internal/updates": {"internal/notify", "internal/resilience"},
 	// Where people sign in is a setting, and issuers are asked as all calls go out.
 	"internal/openid": {"internal/config", "internal/resilience"},
+	// It asks as all calls go out, at addresses that people paste, about artists by the names that all spellings share.
+	"internal/comparing": {
+		"internal/library", "internal/listening", "internal/music", "internal/providers", "internal/resilience",
+		"internal/resilience/hosts",
+	},
 	// It publishes what people do who share their listening.
 	"internal/mqtt": {
 		"internal/accounts", "internal/config", "internal/events", "internal/library", "internal/notify",
@@ -282,6 +287,9 @@ var arrows = map[string][]string{
 		"internal/activity", "internal/library", "internal/settings", "internal/store/db",
 		"internal/store/people", "internal/store/runs",
 	},
+	"internal/store/sharing": { // a code is opened as that of any link, and nobody who leaves shows anything
+		"internal/accounts", "internal/library", "internal/store/db", "internal/store/people",
+	},
 	"internal/store/statistics": {
 		"internal/library", "internal/listening", "internal/music", "internal/store/catalogue",
 		"internal/store/db", "internal/store/people",
@@ -297,6 +305,7 @@ var arrows = map[string][]string{
 		"internal/store/outbox", "internal/store/people", "internal/store/players", "internal/store/playlists",
 		"internal/store/playrules", "internal/store/recipes", "internal/store/reports", "internal/store/rules",
 		"internal/store/runs", "internal/store/sendings", "internal/store/servers", "internal/store/settings",
+		"internal/store/sharing",
 		"internal/store/songs", "internal/store/statistics", "internal/tables",
 	},
 	// It says what a change of the settings would do to how it is reached.
@@ -306,6 +315,11 @@ var arrows = map[string][]string{
 		"internal/digest", "internal/enrich", "internal/events", "internal/imports", "internal/library",
 		"internal/metrics", "internal/notify", "internal/oauth", "internal/openid", "internal/players",
 		"internal/providers", "internal/removal", "internal/resilience", "internal/settings",
+		"internal/accounts", "internal/art", "internal/asks", "internal/backups", "internal/comparing",
+		"internal/config", "internal/delivery", "internal/digest", "internal/enrich", "internal/events",
+		"internal/imports", "internal/library",
+		"internal/metrics", "internal/notify", "internal/oauth", "internal/players", "internal/providers",
+		"internal/removal", "internal/resilience", "internal/settings",
 		"internal/sync", "internal/throttle", "internal/weekly", "web/static",
 		"web/ui",
 	},
@@ -414,9 +428,10 @@ var arrows = map[string][]string{
 		"internal/server/core", "internal/server/music",
 	},
 	// It shows what is counted, also as tables to download, and the digest of a week is a card on it.
-	"internal/server/listening": { // accounts: somebody else may share theirs
-		"internal/accounts", "internal/digest", "internal/export", "internal/library", "internal/listening",
-		"internal/server/core", "internal/server/digests", "internal/server/music",
+	"internal/server/listening": { // accounts: somebody else may share theirs, also with other servers
+		"internal/accounts", "internal/activity", "internal/comparing", "internal/digest", "internal/export",
+		"internal/library", "internal/listening", "internal/resilience", "internal/server/core",
+		"internal/server/digests", "internal/server/music",
 	},
 	"internal/server/imports": {
 		"internal/activity", "internal/imports", "internal/library", "internal/providers",
@@ -550,7 +565,8 @@ var arrows = map[string][]string{
 	"cmd/server": {
 		"internal/accounts", "internal/alerts", "internal/art", "internal/asks", "internal/backups",
 		"internal/channels",
-		"internal/cli", "internal/cluster", "internal/config", "internal/datadir", "internal/delivery",
+		"internal/cli", "internal/cluster", "internal/comparing", "internal/config", "internal/datadir",
+		"internal/delivery",
 		"internal/demo", "internal/demo/household", "internal/digest", "internal/doctor", "internal/enrich",
 		"internal/events", "internal/imports", "internal/leases", "internal/mqtt", "internal/notify", "internal/oauth",
 		"internal/observe", "internal/openid", "internal/peers", "internal/players", "internal/providers",

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/asks"
 	"reprise/internal/backups"
 	"reprise/internal/channels"
+	"reprise/internal/comparing"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/delivery"
@@ -39,6 +40,7 @@ import (
 	"reprise/internal/resilience/backoff"
 	"reprise/internal/resilience/hosts"
 	"reprise/internal/resilience/transport"
+	"reprise/internal/resilience/turns"
 	"reprise/internal/server"
 	"reprise/internal/server/edge"
 	"reprise/internal/store"
@@ -148,6 +150,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	enrichment := enrich.New(enrich.Config{Every: c.EnrichEvery, Services: services, Store: db, Guard: guard,
 		Pictures: art, Bus: b.bus, Log: log})
 	outside := transport.NewClient(&transport.Transport{Base: base, Agent: roundTripper.Agent, Log: log}) // no service
+	apart := transport.NewClient(&transport.Transport{Base: base, UserAgent: config.Config{}.Agent(version), Log: log,
+		Turns: turns.New()}) // other people's servers: they get no contact address, and may not answer much
 	updates := updates.New(updates.Options{Version: version, Client: outside, Store: db,
 		Notifier: notifier, Log: log}, c.UpdatesURL)
 	backups := backups.New(backups.Options{Dir: dataDir(c), Store: db, Notifier: notifier, Bus: b.bus, Client: outside,
@@ -157,7 +161,8 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 	pages := server.Config{Reach: reachOfSettings(c), OwnNames: edge.OwnNames(c.Listen), Version: version, Store: db,
 		Backups: backups, Accounts: accounts, Removals: removals, Sessions: db.Sessions(), Registry: registry,
 		Services: services, Connections: connections, Syncer: sync, Deliveries: deliveries, Imports: imports,
-		Playing: playing, Digests: digests, Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
+		Playing: playing, Digests: digests, Comparing: &comparing.Client{HTTP: apart, Screen: screen},
+		Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
 		Issuer: openid.New(outside, c.OpenID), Reports: reports, Breakers: endpoints, Uplink: endpoints,
 		Rollup: counters.Rollup, Counters: counters.Metrics}

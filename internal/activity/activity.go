@@ -65,6 +65,9 @@ const (
 	ProfileShared   Action = "profile_shared" // with anybody who has its address
 	ProfileUnshared Action = "profile_unshared"
 
+	CompareShared   Action = "compare_shared"   // a link was made; Subject: for whom
+	CompareUnshared Action = "compare_unshared" // Subject: for whom
+
 	ListeningShared   Action = "listening_shared" // with everybody who has an account
 	ListeningUnshared Action = "listening_unshared"
 

@@ -78,9 +78,7 @@ func Compare(yours, theirs []*Columns, music *Music, q Question) (c Common) {
 			}
 		}
 	})
-	c.Found = Top(found(you, they, c.Artists, q), q.Most, func(x, y Found) int {
-		return cmp.Or(y.Month.Compare(x.Month), comparePairs(x.Pair, y.Pair))
-	})
+	c.Found = Top(found(you, they, c.Artists, q), q.Most, compareFound)
 	for _, list := range []*[]Pair{&c.Artists, &c.Albums, &c.Tracks} {
 		*list = Top(*list, q.Most, comparePairs)
 	}
@@ -91,6 +89,11 @@ func Compare(yours, theirs []*Columns, music *Music, q Question) (c Common) {
 // comparePairs orders what both heard most first.
 func comparePairs(x, y Pair) int {
 	return cmp.Or(y.Both()-x.Both(), y.Yours+y.Theirs-x.Yours-x.Theirs, cmp.Compare(x.ID, y.ID))
+}
+
+// compareFound orders the latest month first.
+func compareFound(x, y Found) int {
+	return cmp.Or(y.Month.Compare(x.Month), comparePairs(x.Pair, y.Pair))
 }
 
 // found returns those of the artists that two people found in the same month.

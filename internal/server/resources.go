@@ -105,6 +105,7 @@ type resources struct {
 	feed      *feed.Handler
 	years     *years.Handler
 	profile   *profile.Handler
+	listening *listening.Handler
 	exports   *export.Handler
 	door      *players.Door
 	resources []resource
@@ -150,7 +151,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	shown := profile.New(k, c.Store, c.Playing, rows, drawn)
 	desk := sent.NewDesk(c.Store, c.Playing, c.Counters, c.Bus, c.Log)
 	senders := players.New(k, c.Store, c.Bus, c.Notifier, desk)
-	heard := listening.New(k, c.Store, rows)
+	heard := listening.New(k, c.Store, rows, c.Comparing)
 	whole := complete.New(k, c.Store, c.Connections, formats.Reads)
 	exports := export.New(k, c.Store, rows, heard)
 	links := accounts.NewLinks(c.Store, c.Accounts)
@@ -177,7 +178,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		reach:  at,
 		core:   k,
 		people: entry, factors: beside,
-		years: lookBack, profile: shown, exports: exports,
+		years: lookBack, profile: shown, listening: heard, exports: exports,
 		door: players.NewDoor(desk, c.Store, k.Path, func(r *http.Request) string {
 			return at.Load().extract(r)
 		}),

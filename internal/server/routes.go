@@ -53,6 +53,7 @@ func (r *resources) routes() (*echo.Echo, error) {
 	r.core.App(e)
 	r.years.Open(e)
 	r.profile.Open(e)
+	r.listening.Open(e)
 	r.exports.Open(e)
 
 	session := e.Group("", r.core.Sessions.With)

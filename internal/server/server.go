@@ -28,6 +28,7 @@ import (
 	"reprise/internal/art"
 	"reprise/internal/asks"
 	"reprise/internal/backups"
+	"reprise/internal/comparing"
 	"reprise/internal/delivery"
 	"reprise/internal/digest"
 	"reprise/internal/enrich"
@@ -73,7 +74,8 @@ type Config struct {
 	Playing     *players.Now
 	Digests     *digest.Runner
 	Asks        *asks.Asks
-	Client      *http.Client // for trials of what an administrator enters
+	Client      *http.Client      // for trials of what an administrator enters
+	Comparing   *comparing.Client // of links to other servers like this one
 	Enrichment  *enrich.Runner
 	Guard       *syncer.Guard
 	Art         *art.Cache         // nil: no pictures are kept

@@ -43,6 +43,8 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 		Code: "another code", Hash: accounts.HashToken("another code")}))
 	_, err = s.AddFactor(t.Context(), accounts.Factor{User: user, Kind: accounts.Codes, Secret: []byte("a key")})
 	require.NoError(t, err)
+	_, err = s.AddComparison(t.Context(), library.Comparison{User: user, Link: "https://zoe.example.org/compare/A#B"})
+	require.NoError(t, err)
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }

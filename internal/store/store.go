@@ -41,6 +41,7 @@ import (
 	"reprise/internal/store/sendings"
 	"reprise/internal/store/servers"
 	"reprise/internal/store/settings"
+	"reprise/internal/store/sharing"
 	"reprise/internal/store/songs"
 	"reprise/internal/store/statistics"
 )
@@ -76,6 +77,7 @@ type (
 	recipesStore     = recipes.Store
 	songsStore       = songs.Store
 	playrulesStore   = playrules.Store
+	sharingStore     = sharing.Store
 )
 
 // Store is an open database: all its parts together.
@@ -110,6 +112,7 @@ type Store struct {
 	*recipesStore
 	*songsStore
 	*playrulesStore
+	*sharingStore
 
 	// restoredAt is when the database was put back from a copy; zero if it never was.
 	restoredAt time.Time
@@ -193,6 +196,7 @@ func parts(d *db.DB) *Store {
 	s.playlistsStore = playlists.New(d, s.copiesStore)
 	s.intakeStore = intake.New(d, s.catalogueStore, s.outboxStore)
 	s.playrulesStore = playrules.New(d)
+	s.sharingStore = sharing.New(d)
 	s.correctionsStore = corrections.New(d, s.catalogueStore, s.deletionsStore, s.intakeStore, s.listensStore,
 		s.outboxStore, s.playrulesStore, s.statisticsStore)
 	s.enrichmentStore = enrichment.New(d, s.catalogueStore, s.statisticsStore)

@@ -3,13 +3,10 @@ package listening
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/listening"
 	"reprise/internal/server/core"
@@ -27,8 +24,9 @@ const mostUnheard = 5
 type commonView struct {
 	Title, Person string
 	Back          ui.Named
-	Spans         []ui.Chip
+	Spans         []ui.Chip // none for all time alone
 	When          string
+	Apart         *apartView // where the other one is on another server
 	Shares        []figure
 	Empty         string // why there is nothing; empty if there is something
 	Next          []ui.Action
@@ -91,6 +89,15 @@ func (h *Handler) commonPage(c echo.Context) error {
 		return err
 	}
 	v := a.commonView(ctx, found)
+	if err := h.fillCommon(ctx, &a, &v, found, names); err != nil {
+		return err
+	}
+	return h.core.Show(c, http.StatusOK, v.Title, common(v))
+}
+
+// fillCommon adds the lists of what two people have in common.
+func (h *Handler) fillCommon(ctx context.Context, a *asked, v *commonView, found listening.Common,
+	names map[uint32]library.Entity) error {
 	for _, one := range []struct {
 		id, title string
 		pairs     []listening.Pair
@@ -99,7 +106,7 @@ func (h *Handler) commonPage(c echo.Context) error {
 		{"albums", words.T(ctx, "year.part.albums"), found.Albums},
 		{"tracks", words.T(ctx, "year.part.tracks"), found.Tracks},
 	} {
-		rows, err := h.pairs(ctx, &a, one.pairs, names)
+		rows, err := h.pairs(ctx, a, one.pairs, names)
 		if err != nil {
 			return err
 		}
@@ -114,11 +121,9 @@ func (h *Handler) commonPage(c echo.Context) error {
 				URL: pageOf(library.KindArtist, f.ID)}}})
 	}
 	// These lead to the page of the other one.
-	v.Unheard, err = h.items(ctx, &a, found.Unheard[:min(mostUnheard, len(found.Unheard))], names, nil)
-	if err != nil {
-		return err
-	}
-	return h.core.Show(c, http.StatusOK, v.Title, common(v))
+	var err error
+	v.Unheard, err = h.items(ctx, a, found.Unheard[:min(mostUnheard, len(found.Unheard))], names, nil)
+	return err
 }
 
 // commonView puts what two people have in common into words and numbers, its lists apart.
@@ -145,12 +150,15 @@ func (a *asked) commonView(ctx context.Context, found listening.Common) commonVi
 		v.Empty = words.T(ctx, "common.none", "Person", a.owner.Name)
 		v.Next = []ui.Action{{Label: v.Back.Text, URL: v.Back.URL, Main: true}}
 	default:
-		v.Shares = []figure{
-			share(ctx, found.Yours, words.T(ctx, "common.yours", "Person", a.owner.Name)),
-			share(ctx, found.Theirs, words.T(ctx, "common.theirs", "Person", a.owner.Name)),
-		}
+		v.Shares = a.shares(ctx, found)
 	}
 	return v
+}
+
+// shares shows which parts of the listens of both are of what both heard.
+func (a *asked) shares(ctx context.Context, found listening.Common) []figure {
+	return []figure{share(ctx, found.Yours, words.T(ctx, "common.yours", "Person", a.owner.Name)),
+		share(ctx, found.Theirs, words.T(ctx, "common.theirs", "Person", a.owner.Name))}
 }
 
 // share shows which part of somebody's listens is of what both heard.
@@ -213,37 +221,6 @@ type pair struct {
 	Part                int
 }
 
-// sharers lists the people with whom the reader can compare.
-func (h *Handler) sharers(c echo.Context) error {
-	ctx, me := c.Request().Context(), core.UserOf(c)
-	all, err := h.store.Sharers(ctx)
-	if err != nil {
-		return err
-	}
-	all = slices.DeleteFunc(all, func(u accounts.User) bool { return u.ID == me.ID })
-	v := sharersView{People: core.ViewAll(all, func(u accounts.User) ui.Entry {
-		a := asked{hour: -1, day: -1, owner: u, other: true, Question: listening.Question{Now: time.Now()}}
-		return ui.Entry{Label: words.T(ctx, "common.title", "Person", u.Name),
-			URL: a.common(listening.Span{Name: listening.All})}
-	})}
-	if !me.SharesListening {
-		v.Next = append(v.Next, ui.Action{Label: words.T(ctx, "common.share"), URL: "/settings/account#sharing",
-			Main: true})
-	}
-	if household, err := h.household(ctx); err != nil {
-		return err
-	} else if !household && me.Role == accounts.Admin {
-		v.Next = []ui.Action{{Label: words.T(ctx, "common.invite"), URL: "/settings/people", Main: true}}
-	}
-	return h.core.Show(c, http.StatusOK, words.T(ctx, "common.heading"), sharers(v))
-}
-
-// sharersView is the list of people with whom the reader can compare.
-type sharersView struct {
-	People []ui.Entry
-	Next   []ui.Action // where there are none
-}
-
 type commonQuestion struct {
 	core.SpanQuery
 	Person string `query:"person" required:"true" doc:"The name of somebody else who lets everybody with an account see their numbers. Anybody else is answered 404."`
@@ -295,17 +272,26 @@ func (h *Handler) commonAPI(c echo.Context, in *commonQuestion) (out commonAnswe
 	if err != nil {
 		return out, err
 	}
-	view := func(p listening.Pair) Both {
-		e := names[p.ID]
-		return Both{strconv.FormatUint(uint64(p.ID), 10), title(e), e.Artist, p.Yours, p.Theirs}
-	}
+	view := viewBoth(names)
 	return commonAnswer{Span: viewSpan(a.Span), Yours: viewOverlap(found.Yours), Theirs: viewOverlap(found.Theirs),
 		Artists: core.ViewAll(found.Artists, view), Albums: core.ViewAll(found.Albums, view),
 		Tracks: core.ViewAll(found.Tracks, view),
-		Found: core.ViewAll(found.Found, func(f listening.Found) BothOnce {
-			return BothOnce{view(f.Pair), f.Month.Format("2006-01")}
-		}),
+		Found:  viewFound(found, view),
 		Unheard: core.ViewAll(found.Unheard, func(r listening.Row) Both {
 			return view(listening.Pair{ID: r.ID, Theirs: r.Listens})
 		})}, nil
+}
+
+// viewBoth returns a function that returns a pair as the API has it.
+func viewBoth(names map[uint32]library.Entity) func(listening.Pair) Both {
+	return func(p listening.Pair) Both {
+		e := names[p.ID]
+		return Both{strconv.FormatUint(uint64(p.ID), 10), title(e), e.Artist, p.Yours, p.Theirs}
+	}
+}
+
+func viewFound(found listening.Common, view func(listening.Pair) Both) []BothOnce {
+	return core.ViewAll(found.Found, func(f listening.Found) BothOnce {
+		return BothOnce{view(f.Pair), f.Month.Format("2006-01")}
+	})
 }

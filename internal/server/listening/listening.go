@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"reprise/internal/accounts"
+	"reprise/internal/comparing"
 	"reprise/internal/digest"
 	"reprise/internal/library"
 	"reprise/internal/listening"
@@ -38,22 +39,41 @@ type Store interface {
 	Sharers(context.Context) ([]accounts.User, error)
 	Sharer(ctx context.Context, name string) (accounts.User, error)
 	UsersPart(context.Context, accounts.Part) (part []accounts.User, total int, err error)
+	UserByID(ctx context.Context, id int64) (accounts.User, error)
+	core.ShareStore
+	Shares(ctx context.Context, user int64, kind string) ([]library.Share, error)
+	UsedShare(ctx context.Context, hash string, at time.Time) error
+	Comparisons(ctx context.Context, user int64) ([]library.Comparison, error)
+	Comparison(ctx context.Context, user, id int64) (library.Comparison, error)
+	AddComparison(context.Context, library.Comparison) (library.Comparison, error)
+	ChangeComparison(context.Context, library.Comparison) error
+	DeleteComparison(ctx context.Context, user, id int64) error
 }
 
 // Handler answers for statistics.
 type Handler struct {
-	core  *core.Core
-	store Store
-	rows  *music.Rows
+	core      *core.Core
+	store     Store
+	rows      *music.Rows
+	comparing *comparing.Client // of the links that people paste
 }
 
 // New returns a Handler.
-func New(k *core.Core, store Store, rows *music.Rows) *Handler { return &Handler{k, store, rows} }
+func New(k *core.Core, store Store, rows *music.Rows, client *comparing.Client) *Handler {
+	return &Handler{k, store, rows, client}
+}
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) {
 	g.GET("/listening", h.page)
-	g.GET("/listening/common", h.commonPage)
+	g.GET(commonPath, h.commonPage)
+	g.POST(commonPath+"/links", h.linkForm)
+	g.GET(commonPath+"/links/:id", h.linkPage)
+	g.POST(commonPath+"/links/:id/delete", h.linkDeleteForm)
+	g.POST(commonPath+"/apart", h.apartForm)
+	g.GET(commonPath+"/apart/:id", h.apartPage)
+	g.POST(commonPath+"/apart/:id/again", h.apartAgainForm)
+	g.POST(commonPath+"/apart/:id/delete", h.apartDeleteForm)
 }
 
 // API adds the routes of the API.
@@ -93,12 +113,60 @@ func (h *Handler) API(a *core.API) {
 			"from being sent anywhere are left out.",
 		Answer: "What both heard.",
 	})
+	h.comparisonAPIs(a)
 	core.Get(a, "/export/stats/{file}", h.tableAPI, core.Call{
 		ID:          "exportStats",
 		Summary:     "A list or a chart of statistics as a table for spreadsheets, whole",
 		Description: "The columns are named in the first line. Cells are escaped as in `/export/listens.csv`.",
 		Answer:      "The table.",
 		Types:       []string{"text/csv"},
+	})
+}
+
+// comparisonAPIs adds the calls about comparisons between two servers.
+func (h *Handler) comparisonAPIs(a *core.API) {
+	core.Get(a, "/comparison-links", h.linksAPI, core.Call{
+		ID:      "listComparisonLinks",
+		Summary: "Your links for people with a Reprise of their own, in the order in which you made them",
+		Answer:  "The links.",
+	})
+	core.Post(a, "/comparison-links", h.makeLinkAPI, core.Call{
+		ID:      "makeComparisonLink",
+		Summary: "Make a link with which somebody with a Reprise of their own can compare",
+		Description: "It shows their server your name, how often you heard each artist, and the month of the first " +
+			"time. Listens that your rules keep from being sent anywhere are left out.",
+		Answer:   "The link.",
+		Status:   http.StatusCreated,
+		Refusals: map[int]string{http.StatusConflict: "There is one for somebody of that name, or too many."},
+	})
+	core.Delete(a, "/comparison-links/{id}", h.deleteLinkAPI, core.Call{
+		ID:      "deleteComparisonLink",
+		Summary: "Take a link back",
+		Answer:  "It no longer works.",
+	})
+	core.Get(a, "/comparisons", h.comparisonsAPI, core.Call{
+		ID:      "listComparisons",
+		Summary: "The people with a Reprise of their own that you compare with",
+		Answer:  "The comparisons.",
+	})
+	core.Post(a, "/comparisons", h.addComparisonAPI, core.Call{
+		ID:          "addComparison",
+		Summary:     "Compare with the one who made a link",
+		Description: "Their server is asked at once. The same link again leads to the same comparison.",
+		Answer:      "The comparison.",
+		Status:      http.StatusCreated,
+		Refusals: map[int]string{http.StatusConflict: "There are too many.",
+			http.StatusUnprocessableEntity: "The link can't be used; `detail` says why."},
+	})
+	core.Get(a, "/comparisons/{id}", h.comparisonAPI, core.Call{
+		ID:      "getComparison",
+		Summary: "What you and somebody with a Reprise of their own have in common, in all time",
+		Answer:  "What both heard; nothing, if their server never answered or they took the link back.",
+	})
+	core.Delete(a, "/comparisons/{id}", h.deleteComparisonAPI, core.Call{
+		ID:      "deleteComparison",
+		Summary: "Stop comparing, and delete what was read",
+		Answer:  "It is deleted.",
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"reprise/internal/accounts"
@@ -22,16 +23,18 @@ func (s *Store) scanLink(r db.Scanner) (l accounts.Link, err error) {
 	var sealed string
 	err = r.Scan(&l.ID, &l.Kind, &l.Hash, &sealed, &l.User, &l.Name, &l.Role, &l.MadeBy, &l.By, &created, &expires)
 	l.CreatedAt, l.ExpiresAt = db.Instant(created), db.Instant(expires)
-	l.Code = s.openCode(sealed, linkPlace(l.ID), l.Hash)
+	l.Code = OpenCode(s.db.Key, sealed, linkPlace(l.ID), l.Hash)
 	return l, err
 }
 
 func linkPlace(id int64) string { return "links.code." + strconv.FormatInt(id, 10) }
 
-// openCode returns the code of a link with a hash; empty where the key that it was sealed with is lost.
-func (s *Store) openCode(sealed, place, hash string) string {
-	code, err := s.db.Key.Open(sealed, place)
-	if err != nil || accounts.HashToken(string(code)) != hash {
+// OpenCode returns the code that was sealed for a place; empty if it can't be opened, or if its hash is another one.
+// What follows a "#" in it, such as a key, has no part in the hash.
+func OpenCode(key *db.Key, sealed, place, hash string) string {
+	code, err := key.Open(sealed, place)
+	hashed, _, _ := strings.Cut(string(code), "#")
+	if err != nil || accounts.HashToken(hashed) != hash {
 		return ""
 	}
 	return string(code)

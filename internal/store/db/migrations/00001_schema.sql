@@ -979,16 +979,34 @@ CREATE INDEX kept_apart_person ON kept_apart (user_id);
 CREATE TABLE shares (
     id      INTEGER PRIMARY KEY,
     user_id INTEGER NOT NULL REFERENCES users (id),
-    kind    TEXT NOT NULL, -- year, playlist or profile
-    subject TEXT NOT NULL, -- the year, or the playlist's id
+    kind    TEXT NOT NULL, -- year, playlist, profile or compare
+    subject TEXT NOT NULL, -- the year, the playlist's id, or the hash
     hash    TEXT NOT NULL UNIQUE,
-    code    TEXT NOT NULL, -- sealed, to show the link again
+    code    TEXT NOT NULL, -- sealed, to show the link again; with the key that signs a comparison
     parts   TEXT NOT NULL, -- of a year or a profile: what it shows, separated by spaces
-    name    TEXT NOT NULL, -- of a profile: what it calls its person
+    name    TEXT NOT NULL, -- of a profile: what it calls its person; of a comparison: for whom the link is
     span    TEXT NOT NULL, -- of a profile: the span of its numbers
     zone    TEXT NOT NULL, -- of a year or a profile: time zone of its days and hours
     made_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL DEFAULT 0, -- 0: never
+    used_at    BIGINT NOT NULL DEFAULT 0, -- of a comparison; 0: never
     UNIQUE (user_id, kind, subject)
+);
+
+-- The links to comparisons that people got from people with other servers.
+CREATE TABLE comparisons (
+    id         INTEGER PRIMARY KEY,
+    user_id    INTEGER NOT NULL REFERENCES users (id),
+    hash       TEXT NOT NULL, -- of the link
+    link       TEXT NOT NULL, -- sealed
+    host       TEXT NOT NULL,
+    name       TEXT NOT NULL, -- of the other person
+    document   TEXT NOT NULL, -- what the other server last answered; empty for nothing
+    read_at    BIGINT NOT NULL,
+    tried_at   BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    problem    TEXT NOT NULL, -- why the last attempt failed; empty if it didn't
+    UNIQUE (user_id, hash)
 );
 
 CREATE TABLE music_rules (

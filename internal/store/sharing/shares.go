@@ -1,27 +1,39 @@
-package people
+// Package sharing keeps what people show to others by links, and the links that they got from people with other
+// servers.
+package sharing
 
 import (
 	"context"
 	"database/sql"
 	"strconv"
 	"strings"
+	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/store/db"
+	"reprise/internal/store/people"
 )
 
+// Store is that part of a database. It is safe for concurrent use.
+type Store struct{ db *db.DB }
+
+// New returns the part of a database.
+func New(d *db.DB) *Store { return &Store{d} }
+
 const selectShare = `SELECT s.id, s.user_id, s.kind, s.subject, s.hash, s.code, s.parts, s.name, s.span,
-	s.zone, s.made_at FROM shares s `
+	s.zone, s.made_at, s.expires_at, s.used_at FROM shares s `
 
 const deleteShare = "DELETE FROM shares WHERE user_id = $1 AND kind = $2 AND subject = $3"
 
 func (s *Store) scanShare(r db.Scanner) (l library.Share, err error) {
 	var sealed, parts string
-	var id, made int64
-	err = r.Scan(&id, &l.User, &l.Kind, &l.Subject, &l.Hash, &sealed, &parts, &l.Name, &l.Span, &l.Zone, &made)
-	l.Code = s.openCode(sealed, sharePlace(id), l.Hash)
+	var made, expires, used int64
+	err = r.Scan(&l.ID, &l.User, &l.Kind, &l.Subject, &l.Hash, &sealed, &parts, &l.Name, &l.Span, &l.Zone, &made,
+		&expires, &used)
+	l.Code = people.OpenCode(s.db.Key, sealed, sharePlace(l.ID), l.Hash)
 	l.Key = s.db.Key.MAC(l.Hash, "marks of a share")
-	l.Parts, l.MadeAt = strings.Fields(parts), db.Instant(made)
+	l.Parts, l.MadeAt, l.ExpiresAt, l.UsedAt = strings.Fields(parts), db.Instant(made), db.Instant(expires),
+		db.Instant(used)
 	return l, err
 }
 
@@ -34,11 +46,25 @@ func (s *Store) Share(ctx context.Context, user int64, kind, subject string) (li
 	return l, db.Found(err)
 }
 
+// Shares returns a person's shares of a kind, in the order in which they were made.
+func (s *Store) Shares(ctx context.Context, user int64, kind string) ([]library.Share, error) {
+	return db.List(ctx, s.db.Reader, s.scanShare, selectShare+"WHERE s.user_id = $1 AND s.kind = $2 ORDER BY s.id",
+		user, kind)
+}
+
+// UsedShare notes that the share with a hash was used at a time. It is exact to a minute, so that somebody who asks
+// often causes few writes.
+func (s *Store) UsedShare(ctx context.Context, hash string, at time.Time) error {
+	return s.db.Exec(ctx, "UPDATE shares SET used_at = $1 WHERE hash = $2 AND used_at < $3", db.Millis(at), hash,
+		db.Millis(at.Add(-time.Minute)))
+}
+
 // ShareByHash returns the share of a kind by the hash of its code. It returns library.ErrNotFound if there is none, or
 // if its person is being removed.
 func (s *Store) ShareByHash(ctx context.Context, kind, hash string) (library.Share, error) {
 	l, err := s.scanShare(s.db.Reader.QueryRowContext(ctx, selectShare+
-		"JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.kind = $2 AND u.role <> $3", hash, kind, Leaving))
+		"JOIN users u ON u.id = s.user_id WHERE s.hash = $1 AND s.kind = $2 AND u.role <> $3", hash, kind,
+		people.Leaving))
 	return l, db.Found(err)
 }
 
@@ -65,9 +91,10 @@ func (s *Store) KeepShare(ctx context.Context, l library.Share) error {
 			return err
 		}
 		return db.ExecTx(ctx, tx, `INSERT INTO shares
-			(id, user_id, kind, subject, hash, code, parts, name, span, zone, made_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, id, l.User, l.Kind, l.Subject, l.Hash,
-			s.db.Key.Seal([]byte(l.Code), sharePlace(id)), parts, l.Name, l.Span, l.Zone, db.Millis(l.MadeAt))
+			(id, user_id, kind, subject, hash, code, parts, name, span, zone, made_at, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`, id, l.User, l.Kind, l.Subject, l.Hash,
+			s.db.Key.Seal([]byte(l.Code), sharePlace(id)), parts, l.Name, l.Span, l.Zone, db.Millis(l.MadeAt),
+			db.Millis(l.ExpiresAt))
 	})
 }
 
