@@ -47,7 +47,11 @@ type Correction struct {
 	// is gone.
 	About, By string
 	Of        int64
-	There     []There // what services are asked to delete, too, by connection
+	// PlayRule is the name of the person's rule that ignored the listens, and PlayRuleID its id. The name is empty if the
+	// rule was deleted, and both are for corrections by hand.
+	PlayRule   string
+	PlayRuleID int64
+	There      []There // what services are asked to delete, too, by connection
 }
 
 // There is how many listens of a correction a service is asked to delete, and how many it has accepted to delete.

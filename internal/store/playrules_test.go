@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,17 @@ func (r ruler) rule(v playrules.Rule) playrules.Rule {
 	v, err := r.SavePlayRule(r.Context(), v)
 	require.NoError(r, err)
 	return v
+}
+
+// ApplyPlayRule requires that a rule changes as many listens as are said before.
+func (r ruler) ApplyPlayRule(ctx context.Context, v playrules.Rule) (n int, err error) {
+	r.Helper()
+	said, err := r.CountPlayRule(ctx, v)
+	require.NoError(r, err)
+	if n, err = r.Store.ApplyPlayRule(ctx, v); err == nil {
+		require.Equal(r, said, n)
+	}
+	return n, err
 }
 
 // heard returns the titles of all listens, the latest first.

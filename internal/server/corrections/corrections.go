@@ -164,6 +164,7 @@ type Correction struct {
 	There    []DeletedThere `json:"there" doc:"What services are asked to delete, too."`
 	About    *string        `json:"about" doc:"\"artist\", \"album\" or \"track\" for 'merge', 'divide', 'rename' and 'picture', which hold for the whole household; null for corrections of listens."`
 	Name     *string        `json:"name" doc:"What that was called then."`
+	Rule     *string        `json:"rule" doc:"The name of your rule that ignored the listens; null for other corrections, or if the rule is gone."`
 	MadeBy   *string        `json:"made_by" doc:"Who decided it; null for listens, or if they are gone."`
 }
 
@@ -172,7 +173,7 @@ func View(c library.Correction) Correction {
 	v := Correction{ID: strconv.FormatInt(c.ID, 10), Kind: c.Kind, Listens: c.Listens, Track: core.Text(c.Title),
 		Artist: core.Text(c.Artist), Becomes: core.Text(c.Becomes), MadeAt: core.Stamp(c.MadeAt),
 		UndoneAt: core.Moment(c.UndoneAt), There: thereView(c.There), About: core.Text(c.About),
-		MadeBy: core.Text(c.By)}
+		MadeBy: core.Text(c.By), Rule: core.Text(c.PlayRule)}
 	if c.About != "" {
 		v.Name = core.Text(nameOf(c))
 	}

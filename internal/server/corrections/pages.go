@@ -209,6 +209,9 @@ func itemOf(ctx context.Context, c library.Correction, admin bool) ui.Item {
 		i.By = []ui.Named{{Text: c.Artist}}
 	case c.Artist != "":
 		i.Title = ui.Named{Text: c.Artist}
+	case c.PlayRule != "":
+		i.Title = ui.Named{Text: words.T(ctx, "corrections.by_rule", "Name", c.PlayRule),
+			URL: "/rules/" + strconv.FormatInt(c.PlayRuleID, 10)}
 	default:
 		i.Title = ui.Named{Text: words.T(ctx, "corrections.several")}
 	}

@@ -124,8 +124,16 @@ func (h *Handler) applyPage(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
+	n, err := h.store.CountPlayRule(ctx, r)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return h.core.Done(c, pathOf(r), words.New("playrules.apply_none", "Name", r.Name))
+	}
 	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "playrules.apply_title", "Name", r.Name),
-		Lead: words.T(ctx, "playrules.apply_lead"), Action: pathOf(r) + "/apply",
+		Facts: []string{words.T(ctx, "playrules.apply_count", "Count", n)},
+		Lead:  words.T(ctx, "playrules.apply_lead"), Action: pathOf(r) + "/apply",
 		Button: words.T(ctx, "playrules.apply_do"), Back: pathOf(r)})
 }
 

@@ -25,6 +25,7 @@ type Store interface {
 	SavePlayRule(context.Context, playrules.Rule) (playrules.Rule, error)
 	DeletePlayRule(ctx context.Context, user, id int64) error
 	ApplyPlayRule(context.Context, playrules.Rule) (int, error)
+	CountPlayRule(context.Context, playrules.Rule) (int, error)
 	UndoPlayRule(ctx context.Context, user, id int64) (int, error)
 	DoneBy(ctx context.Context, user int64) (map[int64]playrules.Done, error)
 	FindListens(ctx context.Context, f library.ListenFilter, before string, limit int) (page []library.StoredListen,

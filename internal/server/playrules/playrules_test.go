@@ -92,7 +92,12 @@ func TestAPersonWritesARuleOnItsPage(t *testing.T) {
 	at := "/rules/" + id
 	require.Contains(t, h.Page(at), "Apply to the past")
 	require.Contains(t, h.Page(at+"/apply"), "Apply No rain to the past?")
+	require.Contains(t, h.Page(at+"/apply"), "It changes 1 listen.")
 	h.Submit(at+"/apply", http.StatusSeeOther)
+	require.Equal(t, http.StatusSeeOther, h.Do(http.MethodGet, at+"/apply", "", "").Code, "nothing is left to change")
+	require.Contains(t, h.Page("/corrections"), `<a href="`+at+`">Ignored by your rule`)
+	require.Equal(t, "No rain",
+		h.Call(http.MethodGet, "/corrections", "", 200)["corrections"].([]any)[0].(map[string]any)["rule"])
 	require.Equal(t, []any{"Angie - Remastered 2009"}, heard(h))
 	require.Contains(t, h.Page("/rules"), "1 play ignored")
 	h.Submit(at+"/switch", http.StatusSeeOther)

@@ -26,13 +26,11 @@ const atOnce = 5_000
 // listens it has changed. It may be called again, even after the rule was changed. Listens that the person has renamed
 // or added themselves stay as they are. A rule that asks for more, or withholds, changes nothing.
 func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err error) {
-	r.Off = false
-	set := rules.New([]rules.Rule{r}, time.UTC)
-	if set == nil || !r.OfNames() || r.Kind == rules.Withhold {
+	set := pastSet(&r)
+	if set == nil {
 		return 0, nil
 	}
-	all, err := db.List(ctx, s.db.Reader, db.ScanID,
-		"SELECT id FROM listens WHERE user_id = $1 ORDER BY played_at, id", r.User)
+	all, err := s.concerned(ctx, r, set)
 	if err != nil {
 		return 0, err
 	}
@@ -60,15 +58,96 @@ func (s *Store) ApplyPlayRule(ctx context.Context, r rules.Rule) (n int, err err
 	return n, nil
 }
 
+// CountPlayRule returns how many listens ApplyPlayRule would change now.
+func (s *Store) CountPlayRule(ctx context.Context, r rules.Rule) (n int, err error) {
+	set := pastSet(&r)
+	if set == nil {
+		return 0, nil
+	}
+	ids, err := s.concerned(ctx, r, set)
+	if err != nil {
+		return 0, err
+	}
+	others, err := s.rules.PlayRules(ctx, r.User)
+	if err != nil {
+		return 0, err
+	}
+	all, err := s.ruled(ctx, s.db.Reader, r.User, ids)
+	for _, l := range all {
+		if r.Kind == rules.Ignore && ignores(set, l) {
+			n++
+		} else if r.Kind == rules.Rewrite {
+			if now, ok := renamedBy(r, set, others, l); ok && !now.named(l.track) {
+				n++
+			}
+		}
+	}
+	return n, err
+}
+
+// pastSet returns a rule, switched on, as a set; nil if it changes nothing of the past.
+func pastSet(r *rules.Rule) *rules.Set {
+	r.Off = false
+	if !r.OfNames() || r.Kind == rules.Withhold {
+		return nil
+	}
+	return rules.New([]rules.Rule{*r}, time.UTC)
+}
+
+// concerned returns the listens, the earliest first, whose names a rule asks for, or that it has renamed before. Names
+// are looked at once for each spelling, so that it takes little time for a long history.
+func (s *Store) concerned(ctx context.Context, r rules.Rule, set *rules.Set) (ids []int64, err error) {
+	type one struct{ id, spelling int64 }
+	scan := func(row db.Scanner) (v one, err error) { return v, row.Scan(&v.id, &v.spelling) }
+	all, err := db.List(ctx, s.db.Reader, scan,
+		"SELECT id, spelling_id FROM listens WHERE user_id = $1 ORDER BY played_at, id", r.User)
+	if err != nil {
+		return nil, err
+	}
+	before, err := db.List(ctx, s.db.Reader, db.ScanID,
+		"SELECT listen_id FROM ruled_listens WHERE user_id = $1 AND rules LIKE $2", r.User,
+		"%"+playrules.List(r.ID)+"%")
+	if err != nil {
+		return nil, err
+	}
+	renamed := map[int64]bool{}
+	for _, id := range before {
+		renamed[id] = true
+	}
+	spellings := make([]int64, len(all))
+	for i, l := range all {
+		spellings[i] = l.spelling
+	}
+	slices.Sort(spellings)
+	spelt, err := catalogue.SpellingsByID(ctx, s.db.Reader, slices.Compact(spellings))
+	if err != nil {
+		return nil, err
+	}
+	meant := make(map[int64]bool, len(spelt))
+	for id, v := range spelt {
+		o := set.Apply(rules.Play{Track: v.Track})
+		meant[id] = o.Ignored != 0 || len(o.Rewrote) > 0
+	}
+	for _, l := range all {
+		if meant[l.spelling] || renamed[l.id] {
+			ids = append(ids, l.id)
+		}
+	}
+	return ids, nil
+}
+
+// ignores reports whether a rule that ignores takes a listen away.
+func ignores(set *rules.Set, l ruled) bool {
+	return !l.mine && !l.added && set.Apply(rules.Play{Track: l.track}).Ignored != 0
+}
+
 // ignore removes those of some listens that a rule ignores, adds them to the rule's correction, and returns how many.
 func (s *Store) ignore(ctx context.Context, r rules.Rule, set *rules.Set, some []int64) (int, error) {
 	all, err := s.ruled(ctx, s.db.Reader, r.User, some)
 	if err != nil {
 		return 0, err
 	}
-	all = slices.DeleteFunc(all, func(l ruled) bool {
-		return l.mine || l.added || set.Apply(rules.Play{Track: l.track}).Ignored == 0
-	})
+	all = slices.DeleteFunc(all, func(l ruled) bool { return !ignores(set, l) })
 	ids := make([]int64, len(all))
 	for i, l := range all {
 		ids[i] = l.id
@@ -118,20 +197,15 @@ func (s *Store) applyTo(ctx context.Context, tx *sql.Tx, r rules.Rule, set *rule
 	}
 	var changed []ruled
 	for _, l := range all {
-		if l.mine || l.added {
+		now, ok := renamedBy(r, set, others, l)
+		switch {
+		case !ok:
 			continue
-		}
-		now := l
-		if slices.Contains(l.rules, r.ID) {
-			if again, ok := l.by(others, l.rules); ok {
-				now.track = again
-			}
-		} else if now.track = set.Apply(rules.Play{Track: l.track}).Track; now.named(l.track) {
-			continue
-		} else if now.rules = append(slices.Clone(l.rules), r.ID); l.told == 0 {
+		case slices.Contains(l.rules, r.ID):
+		case l.told == 0:
 			err = db.ExecTx(ctx, tx, `INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)
 				VALUES ($1, $2, $3, $4)`, l.id, r.User, l.spelling, playrules.List(now.rules...))
-		} else {
+		default:
 			err = s.leave(ctx, tx, l.id, now.rules)
 		}
 		if err != nil {
@@ -142,6 +216,23 @@ func (s *Store) applyTo(ctx context.Context, tx *sql.Tx, r rules.Rule, set *rule
 		}
 	}
 	return len(changed), s.rename(ctx, tx, r.User, changed)
+}
+
+// renamedBy returns a listen as a rule that rewrites makes it; not ok if the rule has nothing to do with it.
+func renamedBy(r rules.Rule, set *rules.Set, others []rules.Rule, l ruled) (now ruled, ok bool) {
+	now = l
+	switch {
+	case l.mine || l.added:
+		return l, false
+	case slices.Contains(l.rules, r.ID):
+		if again, known := l.by(others, l.rules); known {
+			now.track = again
+		}
+		return now, true
+	}
+	now.track = set.Apply(rules.Play{Track: l.track}).Track
+	now.rules = append(slices.Clone(l.rules), r.ID)
+	return now, !now.named(l.track)
 }
 
 // ruled is a stored listen with what rules have done to it.

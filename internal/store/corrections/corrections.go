@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at, '', '', 0
-		FROM corrections `
+	selectCorrection = `SELECT id, user_id, kind, listens, title, artist, becomes, made_at, undone_at, '', '', 0,
+		coalesce((SELECT p.name FROM play_rules p WHERE p.id = corrections.rule_id), ''), rule_id FROM corrections `
 	SelectRule = `SELECT r.id, coalesce(r.made_by, 0), r.kind, r.listens,
 		CASE WHEN r.entity = 'artist' THEN '' ELSE r.name END,
 		CASE WHEN r.entity = 'artist' THEN r.name ELSE r.artist END, r.becomes, r.made_at, r.undone_at, r.entity,
-		coalesce(u.name, ''), r.entity_id FROM music_rules r LEFT JOIN users u ON u.id = r.made_by `
+		coalesce(u.name, ''), r.entity_id, '', 0 FROM music_rules r LEFT JOIN users u ON u.id = r.made_by `
 )
 
 // ScanCorrection reads a row of [SelectRule], or of a correction of listens.
 func ScanCorrection(r db.Scanner) (c library.Correction, err error) {
 	var made, undone int64
 	err = r.Scan(&c.ID, &c.User, &c.Kind, &c.Listens, &c.Title, &c.Artist, &c.Becomes, &made, &undone, &c.About, &c.By,
-		&c.Of)
+		&c.Of, &c.PlayRule, &c.PlayRuleID)
 	c.MadeAt, c.UndoneAt = db.Instant(made), db.Instant(undone)
 	return c, err
 }
