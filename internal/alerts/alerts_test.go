@@ -57,6 +57,18 @@ func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification)
 	return c, nil
 }
 
+func (m *memoryStore) Notifications(_ context.Context, user int64, _ bool) (
+	all []notify.Notification, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.open {
+		if n.User == user {
+			all = append(all, n)
+		}
+	}
+	return all, nil
+}
+
 func (m *memoryStore) ResolveNotifications(_ context.Context, all ...notify.Closing) (c notify.Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,6 +237,41 @@ func TestWhatIsOwedEndsWithTheConnection(t *testing.T) {
 	m.full = false
 	require.NoError(t, a.Connected(ctx, spotify, s.Connection))
 	require.NoError(t, a.Finish(ctx, s.Key()))
+	require.Empty(t, m.causes(member))
+}
+
+// decisions are a connection's plays, loves and playlists about which its person has to decide.
+type decisions struct{}
+
+func (decisions) AsksOfPast(context.Context, int64, library.ConnectionID) (bool, error) {
+	return true, nil
+}
+
+func (decisions) LostPlays(context.Context, int64, library.ConnectionID) ([]library.Gap, error) {
+	return make([]library.Gap, 1), nil
+}
+
+func (decisions) GoneLoves(context.Context, int64, library.ConnectionID) ([]library.LoveThere, error) {
+	return make([]library.LoveThere, 20), nil
+}
+
+func (decisions) Losses(context.Context, int64, library.ConnectionID) ([]library.PlaylistLoss, error) {
+	return []library.PlaylistLoss{{Loss: library.Loss{Songs: 20}, Playlist: 1, Version: 2, At: time.Now(),
+		Active: true}}, nil
+}
+
+// Nobody has to decide about a service that they have disconnected.
+func TestWhatIsToBeDecidedEndsWithTheConnection(t *testing.T) {
+	a, m := setup()
+	ctx, c := t.Context(), listensOf(member).Connection
+	require.NoError(t, errors.Join(a.History(ctx, spotify, c, decisions{}), a.Lost(ctx, spotify, c, decisions{}),
+		a.Unloved(ctx, spotify, c, decisions{}), a.Losses(ctx, spotify, c, decisions{})))
+	require.Len(t, m.causes(member), 4)
+	other := c
+	other.ID = "spotify-2"
+	require.NoError(t, a.Disconnected(ctx, spotify, member, other.ID))
+	require.Len(t, m.causes(member), 4, "they are about another connection")
+	require.NoError(t, a.Disconnected(ctx, spotify, member, c.ID))
 	require.Empty(t, m.causes(member))
 }
 

@@ -45,18 +45,17 @@ func (a *Alerts) Connected(ctx context.Context, p *providers.Provider, c library
 }
 
 // Disconnected closes every alert about a connection that has been removed, and about its app if that was its last one.
-// lost is what its playlists had lost.
-func (a *Alerts) Disconnected(
-	ctx context.Context, p *providers.Provider, user int64, conn library.ConnectionID, lost []library.PlaylistLoss,
-) error {
+func (a *Alerts) Disconnected(ctx context.Context, p *providers.Provider, user int64,
+	conn library.ConnectionID) error {
 	a.journal.forget(user, conn)
 	a.memory.forget(user, conn)
 	by := activity.ActorOf(ctx).ID // a connection that is gone does not work again
 	closed := closings(p, user, conn, by)
-	for _, l := range lost {
-		closed = append(closed, notify.Closing{User: user, Connection: conn, Causes: []string{lossCause(l)}})
-	}
-	all, err := a.store.Outlines(ctx)
+	lost, err := a.openLosses(ctx, user, conn)
+	closed = append(closed, notify.Closing{User: user, Connection: conn,
+		Causes: append(lost, pastCause, notify.LostCause, lovesCause)})
+	all, e := a.store.Outlines(ctx)
+	err = errors.Join(err, e)
 	if err == nil && !slices.ContainsFunc(all, func(l library.Outline) bool { return l.Provider() == p.Name }) {
 		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses,
 			MendedBy: by})

@@ -47,7 +47,7 @@ type Correction struct {
 	// is gone.
 	About, By string
 	Of        int64
-	// PlayRule is the name of the person's rule that ignored the listens, and PlayRuleID its id. The name is empty if the
+	// PlayRule is the name of the rule that ignored the listens, and PlayRuleID its id. The name is empty if the
 	// rule was deleted, and both are for corrections by hand.
 	PlayRule   string
 	PlayRuleID int64

@@ -80,10 +80,6 @@ func (m *Connections) disconnect(ctx context.Context, user int64, conn library.C
 		return err
 	}
 	m.syncer.stop(user, conn)
-	lost, err := m.store.Losses(ctx, user, conn) // while there are playlists
-	if err != nil {
-		return err
-	}
 	if err := m.store.DeleteConnection(ctx, user, conn, data); err != nil {
 		return err
 	}
@@ -93,7 +89,7 @@ func (m *Connections) disconnect(ctx context.Context, user int64, conn library.C
 		detail = words.New("activity.with_data")
 	}
 	m.note(ctx, user, conn, activity.Disconnected, detail)
-	err = m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn, lost)
+	err := m.guard.opt.Alerts.Disconnected(ctx, m.guard.opt.Registry.Get(conn.Provider()), user, conn)
 	m.publish(user, conn)
 	return err
 }

@@ -49,6 +49,33 @@ func numbered(from, to int) (all []library.Track) {
 	return all
 }
 
+// A playlist that changes more often than its versions are kept leaves no notification whose button leads nowhere.
+func TestALossIsNotToldLongerThanItsVersionIsKept(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		list := library.Playlist{SourceID: "road", Name: "Road trip"}
+		save := func(all []library.Track) {
+			t.Helper()
+			time.Sleep(time.Hour)
+			require.NoError(t, h.DB.SavePlaylist(t.Context(), h.User, "spotify", list, 0, all))
+			require.NoError(t, h.Connections.DecidedLosses(t.Context(), h.User, "spotify"))
+		}
+		save(numbered(0, 60))
+		save(numbered(20, 60))
+		open := func() []any {
+			return h.Call(http.MethodGet, "/notifications?open=true", "", 200)["notifications"].([]any)
+		}
+		require.Len(t, open(), 1)
+		path := open()[0].(map[string]any)["action"].(map[string]any)["url"].(string)
+		for i := range 300 {
+			require.Len(t, open(), 1)
+			save(append(numbered(20, 60), songs(fmt.Sprint("Another ", i))...))
+		}
+		require.Equal(t, http.StatusNotFound, h.Do(http.MethodGet, path, "", "").Code)
+		require.Empty(t, open())
+	})
+}
+
 // Promise: When a service has taken songs out of a playlist, a button leads to what the playlist was like. That page
 // says which of them are in the person's library, and has a button that writes it there.
 func TestSongsTakenAwayComeBackInALibrary(t *testing.T) {
