@@ -23,7 +23,7 @@ type editView struct {
 	Look     string // address that tries it
 	Save     string // address that stores it
 	Kind     string
-	Fields   []ui.Field
+	Groups   []group
 	Checks   []ui.Field
 	Hint     string // below them
 	Problem  string
@@ -31,6 +31,12 @@ type editView struct {
 	Found    string // how many listens it is about
 	Examples []ui.Item
 	More     []ui.Action
+}
+
+// group is fields of the form that belong together.
+type group struct {
+	Title  string // empty for none
+	Fields []ui.Field
 }
 
 // fresh returns the rule that a page for a new one begins with.
@@ -169,8 +175,7 @@ func (v *editView) fields(ctx context.Context, h *Handler, r playrules.Rule) err
 	clock := func(name, value string) ui.Field {
 		return ui.Field{Name: name, Label: label(name), Type: "time", Value: value, Optional: true}
 	}
-	v.Fields = append(v.Fields, ui.Field{Name: "name", Label: label("name"), Value: r.Name, MaxLength: "100",
-		Required: true})
+	about := []ui.Field{{Name: "name", Label: label("name"), Value: r.Name, MaxLength: "100", Required: true}}
 	if r.Kind == playrules.Rewrite {
 		var options []ui.Option
 		for _, f := range playrules.Fields {
@@ -178,14 +183,10 @@ func (v *editView) fields(ctx context.Context, h *Handler, r playrules.Rule) err
 		}
 		with := text("with", r.With)
 		with.Help = words.T(ctx, "playrules.with_help")
-		v.Fields = append(v.Fields,
-			ui.Field{Name: "field", Label: label("field"), Value: r.Field, Options: options}, with)
+		about = append(about, ui.Field{Name: "field", Label: label("field"), Value: r.Field, Options: options}, with)
 	}
 	title := text("title", r.Title)
 	title.Help = words.T(ctx, "playrules.pattern_help")
-	v.Fields = append(v.Fields, title, text("artist", r.Artist), text("album", r.Album), text("player", r.Player),
-		number("shorter", int(r.Shorter/time.Second)), number("longer", int(r.Longer/time.Second)),
-		clock("begins", r.Begins), clock("ends", r.Ends))
 	all, err := h.store.UserConnections(ctx, r.User)
 	if err != nil {
 		return err
@@ -224,7 +225,11 @@ func (v *editView) fields(ctx context.Context, h *Handler, r playrules.Rule) err
 	if r.Source != "" && !slices.ContainsFunc(from, func(o ui.Option) bool { return o.Value == string(r.Source) }) {
 		from = append(from, ui.Option{Value: string(r.Source), Label: h.core.NameOf(ctx, r.Source)})
 	}
-	v.Fields = append(v.Fields,
-		ui.Field{Name: "source", Label: label("source"), Value: string(r.Source), Options: from})
+	v.Groups = []group{{Fields: about},
+		{words.T(ctx, "playrules.group.names"), []ui.Field{title, text("artist", r.Artist), text("album", r.Album)}},
+		{words.T(ctx, "playrules.group.times"), []ui.Field{number("shorter", int(r.Shorter/time.Second)),
+			number("longer", int(r.Longer/time.Second)), clock("begins", r.Begins), clock("ends", r.Ends)}},
+		{words.T(ctx, "playrules.group.from"), []ui.Field{{Name: "source", Label: label("source"),
+			Value: string(r.Source), Options: from}, text("player", r.Player)}}}
 	return nil
 }
