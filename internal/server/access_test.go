@@ -23,6 +23,7 @@ func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 		h := servertest.New(t, delivery.Options{})
 		h.As(0)
 		open := []string{"GET /api/v1/openapi.yaml", "POST /api/v1/setup", "POST /api/v1/session",
+			"POST /api/v1/session/passkey", "POST /api/v1/session/passkey/options",
 			"POST /api/v1/invitation", "POST /api/v1/reset"}
 		owner, err := h.DB.UserByID(t.Context(), h.User)
 		require.NoError(t, err)
@@ -75,11 +76,14 @@ func TestEveryCallOfTheAPINeedsAScope(t *testing.T) {
 // needed returns the scope that a call needs; "session" when no token is good for it.
 func needed(method, route string) accounts.Scope {
 	switch name := method + " " + route; {
-	case name == "DELETE /api/v1/session" || name == "DELETE /api/v1/account" || name == "POST /api/v1/tokens":
+	case name == "DELETE /api/v1/session" || name == "DELETE /api/v1/account" || name == "POST /api/v1/tokens",
+		route == "/api/v1/account/confirm", strings.HasPrefix(route, "/api/v1/account/second-step"),
+		strings.HasPrefix(route, "/api/v1/account/passkeys"):
 		return "session"
 	case strings.HasPrefix(route, "/api/v1/admin/"):
 		return accounts.Full
-	case method == http.MethodGet && name != "GET /api/v1/tokens" && name != "GET /api/v1/sessions":
+	case method == http.MethodGet && name != "GET /api/v1/tokens" && name != "GET /api/v1/sessions" &&
+		name != "GET /api/v1/account/factors":
 		return accounts.Read
 	}
 	return accounts.Operate

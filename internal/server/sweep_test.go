@@ -34,7 +34,8 @@ func eachRoute(h *servertest.Household, see func(name, path string, w *httptest.
 // openToAll are the routes that answer without a session or a token.
 var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.js", "GET /manifest.webmanifest",
 	"GET /offline", "GET /api/v1/openapi.yaml",
-	"GET /login", "POST /login", "POST /api/v1/session", "GET /setup", "POST /setup", "POST /api/v1/setup",
+	"GET /login", "POST /login", "POST /api/v1/session",
+	"POST /api/v1/session/passkey", "POST /api/v1/session/passkey/options", "GET /setup", "POST /setup", "POST /api/v1/setup",
 	"GET /invitation/:code", "GET /invitation", "POST /invitation", "POST /api/v1/invitation",
 	"GET /reset/:code", "GET /reset", "POST /reset", "POST /api/v1/reset", "POST /language",
 	"GET /year/:code", "GET /year/:code/card.png", "GET /year/:code/card.svg",

@@ -42,7 +42,7 @@ async function use() {
       : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
     await ask(ends, { credential: JSON.stringify(credential.toJSON()) });
     if (adds) location.reload();
-    else location.assign(at(part.dataset.after));
+    else location.assign(at(part.querySelector("input").value));
   } catch (err) {
     // Of what the browser says, nothing is for people: they have seen its dialog.
     tell("failed", err instanceof DOMException ? "" : err.message);
