@@ -121,7 +121,6 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 	reconnect("#banners .banner")
 	announced(t, one, 0, 0) // on its new page
 	announced(t, two, 0, 1)
-	v = p.returning()
 	v.becomes("navidrome", "healthy")
 
 	// It stops again while the second tab stalls, which gets it when it goes on.
