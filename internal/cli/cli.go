@@ -51,7 +51,7 @@ const Usage = `Reprise keeps a complete, live copy of your listening history.
   server forget-secrets         start over without the stored secrets if their key is lost; stop the server first
   server copy-database FROM TO  move a database to Postgres or back; stop the servers first
   server recount                rebuild the statistics from the listens; works while the server runs
-  server reset-password NAME    set a new password; works while the server runs
+  server reset-password NAME    set a new password and turn the second step off
 
   -open-demo          with -demo: listen also where others reach it, and sign them in
   -config FILE        read settings from this YAML file; configs/reprise.yaml lists them all

@@ -192,7 +192,8 @@ func TestHeadersKeepOtherSitesOut(t *testing.T) {
 			if feature == "" {
 				continue
 			}
-			require.Regexp(t, `^([a-z]+(-[a-z]+)*=\(\)|publickey-credentials-(get|create)=\(self\))$`, feature)
+			require.Regexp(t, `^([a-z]+(-[a-z]+)*=\(\)|publickey-credentials-(get|create)=\(self\))$`,
+				feature)
 		}
 		require.Empty(t, header.Get("Server"), "nobody is told what to look for")
 		require.Empty(t, header.Get("X-Powered-By"))
