@@ -259,6 +259,7 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 	values := map[config.Kind]string{config.Text: "a-new-text", config.Secret: "a-new-secret",
 		config.Secrets: "a-new-key-abcd,home:another-key-efgh", config.URL: "https://api.example.org/v2",
 		config.Rate: "3", config.Price: "0.5"}
+	changes := map[string]*string{}
 	for _, i := range l.held.All() {
 		switch {
 		case !i.Fixed.IsZero():
@@ -296,6 +297,11 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 			}
 			require.NoError(t, l.held.Change(t.Context(), changes))
 			require.Equal(t, "https://s3.lan/music", l.server.Backups.Status().Where)
+		case strings.HasPrefix(i.Path, "auth."): // some of these belong together
+			value, ok := signIn[i.Path]
+			require.True(t, ok, "%s can be changed: say to what", i.Path)
+			require.NotEqual(t, i.Default, value)
+			changes[i.Path] = &value
 		default:
 			e, ok := settingEffects[i.Path]
 			require.True(t, ok, "%s can be changed: say what that does", i.Path)
@@ -304,7 +310,25 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 			require.Equal(t, e.want, e.seen(l), i.Path)
 		}
 	}
+	require.Len(t, changes, len(signIn))
+	require.NoError(t, l.held.Change(t.Context(), changes))
+	require.Equal(t, config.OpenID{Issuer: "https://auth.example.org", ClientID: "reprise", ClientSecret: "of the client",
+		Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music", AdminGroup: "admins",
+		GroupsClaim: "roles", CreateAccounts: true, Session: time.Hour, Form: config.FormHidden},
+		l.server.Issuer.Settings())
+	require.Equal(t, config.Proxy{Header: "Remote-User", From: []string{"10.0.0.7/32"}, CreateAccounts: true,
+		SignOut: "https://auth.example.org/logout"}, l.web.Reach().Proxy)
+	require.Equal(t, "everybody", l.web.Reach().SecondStep)
 }
+
+// signIn are values for the settings about signing in.
+var signIn = map[string]string{"auth.require_second_step": "everybody",
+	"auth.oidc.issuer": "https://auth.example.org", "auth.oidc.client_id": "reprise",
+	"auth.oidc.client_secret": "of the client", "auth.oidc.button": "Home", "auth.oidc.create_accounts": "true",
+	"auth.oidc.allow_group": "music", "auth.oidc.admin_group": "admins", "auth.oidc.groups_claim": "roles",
+	"auth.oidc.scopes": "openid groups", "auth.oidc.session": "1h", "auth.oidc.password_form": "hidden",
+	"auth.proxy_header": "Remote-User", "auth.proxy_from": "10.0.0.7", "auth.proxy_create_accounts": "true",
+	"auth.proxy_sign_out": "https://auth.example.org/logout"}
 
 // With nothing set the server starts; what is missing is typed, and the service can be used.
 func TestAServiceCanBeUsedOnceItsSettingsAreTyped(t *testing.T) {

@@ -49,6 +49,7 @@ const (
 	SessionEnded  Action = "session_ended"  // Subject: the browser, and the address
 	SessionsEnded Action = "sessions_ended" // all others
 
+	CameIn           Action = "came_in"           // got an account without an invitation; Subject: the name
 	IdentityLinked   Action = "identity_linked"   // Subject: the issuer
 	IdentityUnlinked Action = "identity_unlinked" // Subject: the issuer
 

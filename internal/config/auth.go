@@ -56,6 +56,8 @@ func (c *Config) ofSignIn() []row {
 	}
 	o, p := &c.OpenID, &c.Proxy
 	return []row{
+		{Setting{Path: "auth.require_second_step", Default: who[0], Group: SignIn, Kind: Choice, Choices: who},
+			oneOf(&c.SecondStep, who...)},
 		in("oidc.issuer", "", URL, issuer(&o.Issuer)),
 		in("oidc.client_id", "", Text, plainText(&o.ClientID)),
 		in("oidc.client_secret", "", Secret, func(s string) error {
@@ -72,9 +74,24 @@ func (c *Config) ofSignIn() []row {
 		{Setting{Path: "auth.oidc.password_form", Default: FormShown, Group: SignIn, Kind: Choice, Choices: forms},
 			oneOf(&o.Form, forms...)},
 		in("proxy_header", "", Text, header(&p.Header)),
-		in("proxy_from", "", List, networks(&p.From)),
+		in("proxy_from", "", List, fewer(networks(&p.From), &p.From)),
 		in("proxy_create_accounts", "false", Boolean, boolean(&p.CreateAccounts)),
 		in("proxy_sign_out", "", URL, addressOf(providers.PageURL, &p.SignOut)),
+	}
+}
+
+// fewer returns a setter that refuses a network of all addresses: anybody could be anybody.
+func fewer(set func(string) error, to *[]string) func(string) error {
+	return func(s string) error {
+		if err := set(s); err != nil {
+			return err
+		}
+		for _, network := range *to {
+			if strings.HasSuffix(network, "/0") {
+				return words.Errorf("settings.wrong.network_all", "Value", network)
+			}
+		}
+		return nil
 	}
 }
 

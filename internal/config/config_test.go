@@ -101,7 +101,6 @@ database_url: postgres://reprise:p%40ss@db.home/reprise
 secret_key: sixteen characters at least
 admin_token: "another sixteen characters "
 contact: me@example.org
-auth: {require_second_step: everybody}
 log: {level: Debug, format: json}
 shutdown_timeout: 1m30s
 cluster: {enabled: true, drain: 10s}
@@ -137,6 +136,7 @@ notify: {urls: ["ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"]}
 art: {max_mib: 0}
 mqtt: {url: "mqtt://reprise:a%20password@broker.lan", topic: /music/, discovery: "off"}
 auth:
+  require_second_step: everybody
   oidc: {issuer: https://auth.example.org/realms/home/, client_id: reprise, client_secret: of the issuer,
     scopes: groups openid, button: Home, allow_group: music, admin_group: admins, groups_claim: roles,
     create_accounts: true, session: 1h, password_form: skipped}

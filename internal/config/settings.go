@@ -41,8 +41,6 @@ func (c *Config) ofServer() []row {
 		{Setting{Path: "log.level", Default: "info", Group: Server, Kind: Choice, Choices: levels}, c.setLogLevel},
 		{Setting{Path: "log.format", Default: "auto", Group: Restart, Kind: Choice, Choices: formats},
 			oneOf(&c.LogFormat, formats...)},
-		{Setting{Path: "auth.require_second_step", Default: who[0], Group: Server, Kind: Choice, Choices: who},
-			oneOf(&c.SecondStep, who...)},
 		fixed("shutdown_timeout", "20s", Duration, duration(&c.ShutdownTimeout, time.Second)),
 		{Setting{Path: "allowed_hosts", Group: Network, Kind: List}, hostNames(&c.AllowedHosts)},
 		{Setting{Path: "trusted_proxies", Group: Network, Kind: List}, networks(&c.TrustedProxies)},

@@ -26,7 +26,9 @@ import (
 var (
 	// ErrOff says that no issuer is set up.
 	ErrOff = errors.New("there is no issuer")
-	// ErrBroken says that an answer does not fit to what was begun: it is another browser's, an old one, or forged.
+	// ErrStale says that an answer comes too late, twice, or to a browser that has not begun.
+	ErrStale = errors.New("nobody has begun this, or too long ago")
+	// ErrBroken says that an answer does not fit to what was begun: it is forged, or a clock is wrong.
 	ErrBroken = errors.New("the answer of the issuer does not fit")
 )
 
@@ -57,8 +59,13 @@ const (
 // Pending is what the browser of somebody who is at the issuer has to come back with. It stays in the server's session.
 type Pending struct {
 	State, Nonce, Verifier string
+	Issuer, ClientID       string // as they were when it was begun
 	Until                  time.Time
+	Again                  bool // whether the issuer had to ask somebody who is signed in there, too
 }
+
+// begun is when somebody went to the issuer, less what two clocks may differ.
+func (p Pending) begun() time.Time { return p.Until.Add(-PendingFor - 2*time.Minute) }
 
 // Claims are what an issuer says of somebody.
 type Claims struct {
@@ -74,7 +81,7 @@ type Claims struct {
 // In reports whether somebody is in a group of the issuer.
 func (c Claims) In(group string) bool { return slices.Contains(c.Groups, group) }
 
-// Identity names who it is to the log of activity: no more than the issuer's own name for them.
+// Called is the issuer's own name for somebody.
 func (c Claims) Called() string {
 	if c.Name != "" {
 		return c.Name
@@ -143,8 +150,14 @@ func (i *Issuer) find(ctx context.Context) (*found, config.OpenID, error) {
 		return at, s, nil
 	}
 	p, err := oidc.NewProvider(ctx, s.Issuer)
-	if err != nil && at != nil {
-		return at, s, nil // what it said before is better than nothing
+	if err != nil && at != nil { // what it said before is better than nothing
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		at = &found{Provider: at.Provider, at: time.Now(), signOf: at.signOf, named: at.named, posts: at.posts}
+		if i.now.Issuer == s.Issuer {
+			i.found = at
+		}
+		return at, s, nil
 	}
 	if err != nil {
 		return nil, s, &DownError{hostOf(s.Issuer), err}
@@ -191,8 +204,8 @@ func (i *Issuer) Begin(ctx context.Context, back string, again bool) (to string,
 	if err != nil {
 		return "", p, err
 	}
-	p = Pending{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
-		Until: time.Now().Add(PendingFor)}
+	p = Pending{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Issuer: s.Issuer,
+		ClientID: s.ClientID, Until: time.Now().Add(PendingFor), Again: again}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier)}
 	if again {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
@@ -200,18 +213,21 @@ func (i *Issuer) Begin(ctx context.Context, back string, again bool) (to string,
 	return at.flow(s, back).AuthCodeURL(p.State, options...), p, nil
 }
 
-// Finish returns who came back with an answer of the issuer. The error is ErrOff, ErrBroken, a RefusedError or a
-// DownError.
+// Finish returns who came back with an answer of the issuer. The error is ErrOff, ErrStale, ErrBroken, a RefusedError
+// or a DownError.
 func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.Values) (c Claims, err error) {
 	if subtle.ConstantTimeCompare([]byte(p.State), []byte(answer.Get("state"))) != 1 || p.State == "" ||
 		time.Now().After(p.Until) {
-		return c, ErrBroken
+		return c, ErrStale
 	}
 	ctx, cancel := i.asking(ctx)
 	defer cancel()
 	at, s, err := i.find(ctx)
 	if err != nil {
 		return c, err
+	}
+	if p.Issuer != s.Issuer || p.ClientID != s.ClientID { // the settings have changed meanwhile
+		return c, ErrStale
 	}
 	if from := answer.Get("iss"); from != s.Issuer && (from != "" || at.named) { // another issuer's answer
 		return c, ErrBroken
@@ -270,6 +286,9 @@ func (i *Issuer) read(ctx context.Context, at *found, s config.OpenID, p Pending
 	all := map[string]any{}
 	if err := id.Claims(&all); err != nil {
 		return c, errors.Join(ErrBroken, err)
+	}
+	if at, ok := all["auth_time"].(float64); p.Again && ok && time.Unix(int64(at), 0).Before(p.begun()) {
+		return c, fmt.Errorf("%w: nobody was asked", ErrBroken)
 	}
 	c = Claims{Issuer: id.Issuer, Subject: id.Subject, Token: raw, All: all}
 	if c.Subject == "" {
@@ -331,12 +350,12 @@ func texts(all map[string]any, name string) (list []string, there bool) {
 }
 
 // SignOut returns where somebody's session at the issuer ends, so that the browser comes back to back; empty if it
-// offers that nowhere. It asks nobody.
-func (i *Issuer) SignOut(token, back string) string {
-	i.mu.Lock()
-	at, s := i.found, i.now
-	i.mu.Unlock()
-	if at == nil || at.signOf == "" {
+// offers that nowhere, or can't be asked.
+func (i *Issuer) SignOut(ctx context.Context, token, back string) string {
+	ctx, cancel := i.asking(ctx)
+	defer cancel()
+	at, s, err := i.find(ctx)
+	if err != nil || at.signOf == "" {
 		return ""
 	}
 	to, err := url.Parse(at.signOf)
@@ -354,7 +373,7 @@ func (i *Issuer) SignOut(token, back string) string {
 }
 
 // SignedOut is what an issuer tells when somebody signed out there: who, or which of their sessions, or both.
-type SignedOut struct{ Issuer, Subject, Session, ID string }
+type SignedOut struct{ Issuer, Subject, Session string }
 
 // SignedOut reads what an issuer sends through the back channel. The error is ErrOff, ErrBroken or a DownError.
 func (i *Issuer) SignedOut(ctx context.Context, token string) (out SignedOut, err error) {
@@ -368,5 +387,5 @@ func (i *Issuer) SignedOut(ctx context.Context, token string) (out SignedOut, er
 	if err != nil {
 		return out, errors.Join(ErrBroken, err)
 	}
-	return SignedOut{said.Issuer, said.Subject, said.SessionID, said.TokenID}, nil
+	return SignedOut{said.Issuer, said.Subject, said.SessionID}, nil
 }

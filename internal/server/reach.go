@@ -88,12 +88,16 @@ func (r *reach) named(req *http.Request) (name string, forged bool, err error) {
 		return "", false, nil
 	}
 	all := req.Header.Values(r.Proxy.Header)
-	req.Header.Del(r.Proxy.Header)
 	if len(all) == 0 {
 		return "", false, nil
 	}
+	req.Header = req.Header.Clone() // another server may have to see it
+	req.Header.Del(r.Proxy.Header)
 	if !within(req.RemoteAddr, r.namers) {
 		return "", true, nil
+	}
+	if strings.HasPrefix(req.URL.Path, "/api/") { // proxies often let that through, with what a client says
+		return "", false, nil
 	}
 	if len(all) > 1 {
 		return "", false, &core.Refusal{Status: http.StatusBadRequest, Title: words.New("proxied.twice"),
@@ -146,5 +150,6 @@ func (s *Server) Configure(r Reach) error {
 	s.resources.reach.Store(now)
 	s.resources.core.Configure(now.base, r.AdminToken)
 	s.resources.core.RequireSecondStep(r.SecondStep)
+	s.resources.core.Sessions.NamedByProxy(r.Proxy.On())
 	return nil
 }

@@ -133,6 +133,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		return nil, err
 	}
 	k.RequireSecondStep(c.SecondStep)
+	k.Sessions.NamedByProxy(c.Proxy.On())
 	statuses := connections.NewStatuses(k, c.Store, c.Connections, c.Syncer)
 	names := deliveries.NewNamer(k, c.Store, c.Connections, c.Courier)
 	rows := music.NewRows(k, c.Store, c.Art)
@@ -160,17 +161,19 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	if c.Issuer == nil {
 		c.Issuer = openid.New(c.Client, config.OpenID{})
 	}
-	elsewhere := signin.New(signin.Options{Core: k, Issuer: c.Issuer, Store: c.Store, Accounts: c.Accounts,
-		Links: links, Steps: first})
+	elsewhere := signin.New(signin.Options{Core: k, Issuer: c.Issuer, Store: c.Store, Links: links, Steps: first,
+		SetRole: users.SetRole, Named: func(ctx context.Context, name string) (accounts.User, error) {
+			return c.Store.UserByName(ctx, name)
+		}})
 	k.Sessions.Welcome(elsewhere.ByProxy(func() bool { return at.Load().Proxy.CreateAccounts }))
 	entry := people.New(people.Options{
 		Core: k, Accounts: c.Accounts, Courier: c.Courier, Steps: first, Outside: elsewhere.Outside,
 		Passkeys: beside.Button,
-		Away: func(by accounts.Arrival) string {
+		Away: func(ctx context.Context, by accounts.Arrival) string {
 			if by.Way == accounts.ByProxy {
 				return at.Load().Proxy.SignOut
 			}
-			return elsewhere.Away(by)
+			return elsewhere.Away(ctx, by)
 		},
 	})
 	return &resources{

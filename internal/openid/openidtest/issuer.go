@@ -79,9 +79,10 @@ func answer(w http.ResponseWriter, v any) {
 func (i *Issuer) describe(w http.ResponseWriter, _ *http.Request) {
 	about := map[string]any{"issuer": i.URL, "authorization_endpoint": i.URL + "/authorize",
 		"token_endpoint": i.URL + "/token", "userinfo_endpoint": i.URL + "/userinfo", "jwks_uri": i.URL + "/keys",
-		"id_token_signing_alg_values_supported": []string{"RS256", "none"},
-		"response_types_supported":              []string{"code"},
-		"subject_types_supported":               []string{"public"}, "authorization_response_iss_parameter_supported": !i.Unnamed}
+		"id_token_signing_alg_values_supported":          []string{"RS256", "none"},
+		"response_types_supported":                       []string{"code"},
+		"subject_types_supported":                        []string{"public"},
+		"authorization_response_iss_parameter_supported": !i.Unnamed}
 	if i.SignOut {
 		about["end_session_endpoint"] = i.URL + "/end"
 	}

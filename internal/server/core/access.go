@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -270,10 +271,10 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 	if secret, ok := bearerOf(r); ok {
 		return a.tokenWatcher(r, address, secret)
 	}
-	cookies := &http.Request{Header: http.Header{"Cookie": r.Header["Cookie"]}} // the rest of r need not be kept
-	name := proxiedOf(r.Context())
+	// the rest of r need not be kept
+	cookies := &http.Request{URL: &url.URL{Path: r.URL.Path}, Header: http.Header{"Cookie": r.Header["Cookie"]}}
 	w = Watcher{MayAck: true, Still: func(ctx context.Context) (accounts.User, error) {
-		return a.sessions.cookieUser(WithProxied(ctx, name), cookies)
+		return a.sessions.cookieUser(ctx, cookies)
 	}}
 	ctx, _, err := a.sessions.load(r.Context(), r)
 	if err != nil {

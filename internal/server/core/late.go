@@ -74,7 +74,7 @@ func (s *Sessions) again(ctx context.Context) (accounts.User, error) {
 			return accounts.User{}, accounts.ErrUnknown
 		}
 	}
-	return s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
+	return s.userByID(ctx, s.manager.GetInt64(ctx, userKey), visitOf(ctx).path())
 }
 
 // Lasting returns a reader of a file that a request sends. At its end it fails if the sender may not send it any more.

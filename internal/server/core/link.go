@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const linkKey = "link" // in a session: the hash of the code of the link that was opened
@@ -16,6 +17,13 @@ func (s *Sessions) Link(ctx context.Context) string { return s.manager.GetString
 
 // DropLink forgets what KeepLink noted.
 func (s *Sessions) DropLink(ctx context.Context) { s.manager.Remove(ctx, linkKey) }
+
+// Brief has a session that nobody has signed in to end soon: strangers begin them.
+func (s *Sessions) Brief(ctx context.Context, d time.Duration) {
+	if s.manager.GetInt64(ctx, userKey) == 0 {
+		s.manager.SetDeadline(ctx, time.Now().Add(d).UTC())
+	}
+}
 
 // Keep keeps something for a later request of the same browser, in place of what was kept under that name.
 func (s *Sessions) Keep(ctx context.Context, name string, v any) error {

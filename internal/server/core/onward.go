@@ -1,10 +1,12 @@
 package core
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
 
+	"reprise/internal/accounts"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -21,7 +23,8 @@ func (k *Core) Onward(c echo.Context, to string) error {
 // Away ends a session whose browser goes on to an address elsewhere, where a session of the same person ends as well.
 // The address is from the settings, or from the issuer that they name.
 func (k *Core) Away(c echo.Context, to string) error {
-	ctx := c.Request().Context()
+	ctx := context.WithValue(c.Request().Context(), userContext{}, accounts.User{}) // nobody is signed in any more
+	c.SetRequest(c.Request().WithContext(ctx))
 	c.Response().Header().Set("Refresh", "0; url="+to)
 	return k.Show(c, http.StatusOK, words.T(ctx, "connect.onward"), ui.Empty(words.T(ctx, "openid.away"),
 		[]ui.Action{{Label: words.T(ctx, "connect.onward_button"), URL: to, Main: true}}))

@@ -32,12 +32,36 @@ type Newcomers func(ctx context.Context, name string) (accounts.User, error)
 // Welcome says what becomes of people without an account whom a proxy has named. Call it before the first request.
 func (s *Sessions) Welcome(n Newcomers) { s.newcomers = n }
 
+// NamedByProxy says whether a proxy opens accounts by their names from now on. Then only administrators give names.
+func (s *Sessions) NamedByProxy(on bool) { s.named.Store(on) }
+
+// MayRename returns nil if people may choose another name for their own account.
+func (s *Sessions) MayRename(u accounts.User) error {
+	if s.named.Load() && u.Role != accounts.Admin {
+		return Check(words.New("proxied.rename"))
+	}
+	return nil
+}
+
+// Full returns the signed-in user of a session who doesn't have to set up a second step first, or accounts.ErrUnknown.
+func (s *Sessions) Full(ctx context.Context) (accounts.User, error) {
+	u, err := s.User(ctx)
+	if err == nil && s.hindered(ctx, u) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	return u, err
+}
+
 // proxied returns the user whom a proxy has named. The session becomes theirs, whoever had it before.
 func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, error) {
 	if open, err := s.Setup.Open(ctx); err != nil || open { // the first account is made with the server's code
 		return accounts.User{}, cmp.Or(err, accounts.ErrUnknown)
 	}
+	has, hasErr := s.userByID(ctx, s.manager.GetInt64(ctx, userKey), visitOf(ctx).path())
 	u, err := s.store.UserByName(ctx, name)
+	if errors.Is(err, accounts.ErrUnknown) && hasErr == nil { // somebody of another name, who has signed in here
+		return has, nil
+	}
 	if errors.Is(err, accounts.ErrUnknown) && s.newcomers != nil {
 		u, err = s.newcomers(ctx, name)
 	}
@@ -48,7 +72,7 @@ func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, err
 	case err != nil:
 		return accounts.User{}, err
 	}
-	if has, err := s.userByID(ctx, s.manager.GetInt64(ctx, userKey)); err == nil && has.ID == u.ID {
+	if hasErr == nil && has.ID == u.ID {
 		return has, nil
 	}
 	if err := s.SignIn(ctx, u.ID, accounts.Arrival{Way: accounts.ByProxy, For: proxiedLife}); err != nil {
@@ -61,12 +85,14 @@ func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, err
 // proxiedLife is how long a session lasts that began with the word of a proxy. The next page begins another.
 const proxiedLife = 24 * time.Hour
 
-// vouched reports whether a proxy says that a user has sent a request. Calls of the API, which pages make as well, often
-// pass it without a word: for them its last one is enough.
-func vouched(ctx context.Context, u accounts.User) bool {
-	if name := proxiedOf(ctx); name != "" {
-		return accounts.NameKey(name) == accounts.NameKey(u.Name)
+// vouched reports whether a proxy says that a user has sent a request for a path. Calls of the API, which pages make as
+// well, pass it without a word: for them its last one is enough.
+func vouched(ctx context.Context, u accounts.User, path string) bool {
+	if strings.HasPrefix(path, apiPrefix) {
+		return true
 	}
-	r := visitOf(ctx).request
-	return r == nil || strings.HasPrefix(r.URL.Path, "/api/")
+	return accounts.NameKey(proxiedOf(ctx)) == accounts.NameKey(u.Name)
 }
+
+// apiPrefix begins the paths of the API. No proxy names who calls it: it may let such calls through unasked.
+const apiPrefix = "/api/"

@@ -55,6 +55,7 @@ type Sessions struct {
 	shares   shares
 
 	newcomers Newcomers
+	named     atomic.Bool            // whether names of accounts open them, by the word of a proxy
 	required  atomic.Pointer[string] // who needs a second step
 }
 
@@ -235,12 +236,12 @@ func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
 			return accounts.User{}, err
 		}
 	}
-	return s.userByID(ctx, id)
+	return s.userByID(ctx, id, visitOf(ctx).path())
 }
 
 // userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened, or
 // when a proxy has to say whose it is, and doesn't.
-func (s *Sessions) userByID(ctx context.Context, id int64) (accounts.User, error) {
+func (s *Sessions) userByID(ctx context.Context, id int64, path string) (accounts.User, error) {
 	if id == 0 {
 		return accounts.User{}, accounts.ErrUnknown
 	}
@@ -248,7 +249,8 @@ func (s *Sessions) userByID(ctx context.Context, id int64) (accounts.User, error
 	if err == nil && s.manager.GetString(ctx, stampKey) != fingerprint(u.PasswordHash) {
 		return accounts.User{}, accounts.ErrUnknown
 	}
-	if err == nil && accounts.Way(s.manager.GetString(ctx, wayKey)) == accounts.ByProxy && !vouched(ctx, u) {
+	byProxy := accounts.Way(s.manager.GetString(ctx, wayKey)) == accounts.ByProxy
+	if err == nil && byProxy && !vouched(ctx, u, path) {
 		return accounts.User{}, accounts.ErrUnknown
 	}
 	return u, err
@@ -260,7 +262,7 @@ func (s *Sessions) cookieUser(ctx context.Context, r *http.Request) (accounts.Us
 	if err != nil {
 		return accounts.User{}, err
 	}
-	u, err := s.userByID(ctx, s.manager.GetInt64(ctx, userKey))
+	u, err := s.userByID(ctx, s.manager.GetInt64(ctx, userKey), r.URL.Path)
 	if err == nil && s.hindered(ctx, u) {
 		return accounts.User{}, accounts.ErrUnknown
 	}
@@ -326,7 +328,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 func (s *Sessions) Arrival(ctx context.Context) accounts.Arrival {
 	return accounts.Arrival{Way: accounts.Way(s.manager.GetString(ctx, wayKey)),
 		Issuer: s.manager.GetString(ctx, issuerKey), There: s.manager.GetString(ctx, thereKey),
-		Token: s.manager.GetString(ctx, tokenKey)}
+		Token: s.manager.GetString(ctx, tokenKey), For: time.Until(s.manager.Deadline(ctx))}
 }
 
 // signedInAt returns when the user of a session came in.

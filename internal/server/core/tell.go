@@ -21,12 +21,16 @@ const (
 	ToldPasskeyAdded    = "passkey_added"     // Name: of the passkey
 	ToldPasskeyRemoved  = "passkey_removed"   // Name: of the passkey
 	ToldNewDevice       = "new_device"        // Visit: the browser and the address
+
+	ToldIdentityLinked   = "identity_linked"   // Issuer: what people call it
+	ToldIdentityUnlinked = "identity_unlinked" // Issuer: what people call it
 )
 
 // told are the causes of all of these, and how urgent each is.
 var told = map[string]notify.Severity{
 	ToldSecondStepOn: notify.Info, ToldSecondStepOff: notify.Warning, ToldSecondStepReset: notify.Warning,
 	ToldPasskeyAdded: notify.Info, ToldPasskeyRemoved: notify.Warning, ToldNewDevice: notify.Info,
+	ToldIdentityLinked: notify.Info, ToldIdentityUnlinked: notify.Warning,
 }
 
 // TellAccess tells a person, once, what has happened to the access to their account. A failure is logged: what they are

@@ -53,6 +53,14 @@ type visit struct {
 	serial  uint64        // of the last event before anything was read for the answer
 }
 
+// path returns what was asked for; empty where there is no visit.
+func (v *visit) path() string {
+	if v.request == nil {
+		return ""
+	}
+	return v.request.URL.Path
+}
+
 type visitKey struct{}
 
 // visitOf returns the visit of a context; a zero one where there is none.

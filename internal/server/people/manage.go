@@ -63,8 +63,8 @@ func (h *Users) noteFor(c echo.Context, user int64, e activity.Entry) {
 	}
 }
 
-// setRole changes the role of an account, and returns the one before.
-func (h *Users) setRole(c echo.Context, u accounts.User, role string) (before string, err error) {
+// SetRole changes the role of an account, and returns the one before.
+func (h *Users) SetRole(c echo.Context, u accounts.User, role string) (before string, err error) {
 	ctx := c.Request().Context()
 	before, err = h.accounts.SetRole(ctx, u.ID, role)
 	if err != nil || before == role {
@@ -143,7 +143,7 @@ func (h *Users) changeAPI(c echo.Context, in *changeUserRequest) (out changedUse
 		}
 	}
 	if body.Role != nil {
-		if v.Previous, err = h.setRole(c, u, *body.Role); err != nil {
+		if v.Previous, err = h.SetRole(c, u, *body.Role); err != nil {
 			return out, err
 		}
 		v.New, u.Role = *body.Role, *body.Role
@@ -231,6 +231,9 @@ func (h *Users) rename(c echo.Context, u accounts.User, name string) (accounts.U
 
 // RenameSelf changes the name of the user of a request, and returns the new one.
 func (h *Users) RenameSelf(c echo.Context, name string) (string, error) {
+	if err := h.core.Sessions.MayRename(core.UserOf(c)); err != nil {
+		return "", err
+	}
 	u, err := h.rename(c, core.UserOf(c), name)
 	return u.Name, err
 }

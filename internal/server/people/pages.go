@@ -145,7 +145,7 @@ func (h *Users) roleForm(c echo.Context) error {
 		return err
 	}
 	role := c.FormValue("role")
-	if _, err := h.setRole(c, u, role); err != nil {
+	if _, err := h.SetRole(c, u, role); err != nil {
 		return err
 	}
 	if u.ID == core.UserOf(c).ID && role != accounts.Admin {

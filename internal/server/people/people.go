@@ -27,7 +27,7 @@ type Options struct {
 	// of the password is shown beside it: "shown", "hidden" or "skipped".
 	Outside func() (name, form string)
 	// Away returns where a browser goes after signing out, so that a session elsewhere ends as well; empty for nowhere.
-	Away func(accounts.Arrival) string
+	Away func(context.Context, accounts.Arrival) string
 	// Passkeys returns the button that signs in with a passkey, and leads to a page; nil where none can be used.
 	Passkeys func(after string) *ui.Passkeys
 }
@@ -46,7 +46,7 @@ type Handler struct {
 	courier  *notify.Courier
 	steps    Steps
 	outside  func() (name, form string)
-	away     func(accounts.Arrival) string
+	away     func(context.Context, accounts.Arrival) string
 	passkeys func(after string) *ui.Passkeys
 }
 
@@ -156,10 +156,10 @@ func (h *Handler) loginPage(c echo.Context) error {
 	} else if open {
 		return c.Redirect(http.StatusSeeOther, "/setup")
 	}
-	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
-		return c.Redirect(http.StatusSeeOther, "/")
-	}
 	after := core.LocalPath(c.QueryParam("after"))
+	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
+		return c.Redirect(http.StatusSeeOther, after)
+	}
 	if name, form := h.outside(); name != "" && form == skipped && !c.QueryParams().Has("local") {
 		return c.Redirect(http.StatusSeeOther, "/sign-in/oidc?after="+url.QueryEscape(after))
 	}
@@ -272,7 +272,8 @@ func (h *Handler) codePost(c echo.Context) error {
 }
 
 func (h *Handler) logoutForm(c echo.Context) error {
-	away := h.away(h.core.Sessions.Arrival(c.Request().Context()))
+	ctx := c.Request().Context()
+	away := h.away(ctx, h.core.Sessions.Arrival(ctx))
 	if err := h.core.Sessions.SignOut(c); err != nil {
 		return err
 	}

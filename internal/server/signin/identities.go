@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -19,8 +18,8 @@ import (
 
 // Pages adds the routes of the forms, which belong to the page of the account, and of the administrators' test.
 func (h *Handler) Pages(g *echo.Group) {
-	g.POST(ownPath, h.linkOwnForm)
-	g.POST(ownPath+"/:id/remove", h.removeForm)
+	g.POST(ownPath, h.linkOwnForm, h.core.MustProve)
+	g.POST(ownPath+"/:id/remove", h.removeForm, h.core.MustProve)
 	g.GET(testPath, h.testPage, core.MustBeAdmin)
 	g.POST(testPath, h.testForm, core.MustBeAdmin)
 }
@@ -86,6 +85,7 @@ func (h *Handler) remove(c echo.Context) error {
 		}
 		h.core.NoteAccess(c, "identity unlinked", activity.Entry{User: user, Action: activity.IdentityUnlinked,
 			Subject: h.nameOf(i.Issuer)})
+		h.core.TellAccess(ctx, user, core.ToldIdentityUnlinked, "Issuer", words.Plain(h.nameOf(i.Issuer)))
 		_, err := h.core.Sessions.EndThere(ctx, user, i.Issuer, "")
 		return err
 	}
@@ -105,6 +105,9 @@ type removeIdentityRequest struct {
 }
 
 func (h *Handler) removeAPI(c echo.Context, _ *removeIdentityRequest) (out core.None, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	return out, h.remove(c)
 }
 
@@ -173,7 +176,7 @@ func (v identitiesView) lead(ctx context.Context) string {
 // see package config.
 func (h *Handler) Outside() (name, form string) {
 	if s := h.issuer.Settings(); s.On() {
-		return cmp.Or(s.Button, h.issuer.Host()), s.Form
+		return h.called(), s.Form
 	}
 	return "", ""
 }

@@ -325,6 +325,7 @@ func testedPage(v testView) templ.Component {
 			ctx = templ.InitializeContext(ctx)
 			templ_7745c5c3_Err = ui.Facts([]ui.Fact{
 				{Label: words.T(ctx, "openid.test.callback"), Value: ui.Code(v.Callback)},
+				{Label: words.T(ctx, "openid.test.after"), Value: ui.Code(v.After)},
 				{Label: words.T(ctx, "openid.test.logout"), Value: ui.Code(v.Logout)},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {

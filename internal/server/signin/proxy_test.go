@@ -45,7 +45,10 @@ func TestAProxySaysWhoSomebodyIs(t *testing.T) {
 	require.Contains(t, v.do(http.MethodGet, "/api/v1/sessions", nil).Body.String(), `"way":"proxy"`)
 	require.Contains(t, v.page("/activity"), "Bea signed in with Firefox on Linux")
 	v.header = http.Header{"Remote-User": {"CAI"}}
-	require.Equal(t, "Cai", v.who(), "the proxy's word counts more than a cookie")
+	require.Contains(t, v.page("/settings/account"), "Cai", "the proxy's word counts more than a cookie")
+	require.Equal(t, "Cai", v.who())
+	renamed := v.do(http.MethodPost, "/settings/account/name", url.Values{"name": {"Ann's sister"}})
+	require.Equal(t, http.StatusUnprocessableEntity, renamed.Code, "a name opens an account")
 	v.header = nil
 	require.Equal(t, "/login?after=%2Flistens", to(t, v.do(http.MethodGet, "/listens", nil)), "the proxy is silent")
 	require.Equal(t, "Cai", v.who(), "proxies let calls of the API pass")
@@ -75,13 +78,16 @@ func TestAHeaderFromOutsideIsNothing(t *testing.T) {
 		require.Empty(t, v.who(), from)
 		require.Equal(t, "/login?after=%2Flistens", to(t, v.do(http.MethodGet, "/listens", nil)))
 	}
+	v.from = "172.18.0.5"
+	require.Empty(t, v.who(), "proxies let calls of the API pass, with what a client says")
 	v.from = "[::ffff:172.18.0.5]" // how a socket for both kinds of addresses shows the proxy
+	v.page("/listens")
 	require.Equal(t, "Bea", v.who())
 
 	require.Equal(t, http.StatusBadRequest, h.as("Bea", "Ann").do(http.MethodGet, "/listens", nil).Code)
-	require.Empty(t, h.as("").who())
-	require.Empty(t, h.as("   ").who())
-	require.Empty(t, h.as("{http.reverse_proxy.header.Remote-User}").who(), "Caddy 2.6 has got no name")
+	for _, none := range []string{"", "   ", "{http.reverse_proxy.header.Remote-User}"} { // the last is Caddy 2.6's
+		require.Equal(t, "/login?after=%2Flistens", to(t, h.as(none).do(http.MethodGet, "/listens", nil)))
+	}
 }
 
 // An unknown name gets no account unless an administrator wants that, and then a member's.
@@ -94,9 +100,15 @@ func TestUnknownNamesOfAProxy(t *testing.T) {
 	_, err := h.DB.UserByName(t.Context(), "dora")
 	require.ErrorIs(t, err, accounts.ErrUnknown)
 
+	admin := h.visitor() // who turned the proxy on, under another name there, isn't locked out
+	admin.from = "172.18.0.5"
+	admin.signIn("Bea", "/")
+	admin.header = http.Header{"Remote-User": {"beatrice"}}
+	require.Contains(t, admin.page("/settings/account"), "Bea")
+
 	h.Proxy.CreateAccounts = true
 	h.Restart()
-	require.Equal(t, "dora", h.as("dora").who())
+	require.Contains(t, h.as("dora").page("/settings/account"), "dora")
 	u, err := h.DB.UserByName(t.Context(), "dora")
 	require.NoError(t, err)
 	require.Equal(t, accounts.Member, u.Role)

@@ -29,28 +29,31 @@ type Steps interface {
 
 // Options are what a Handler is made from.
 type Options struct {
-	Core     *core.Core
-	Issuer   *openid.Issuer
-	Store    accounts.IdentityStore
-	Accounts *accounts.Accounts
-	Links    *accounts.Links
-	Steps    Steps
+	Core   *core.Core
+	Issuer *openid.Issuer
+	Store  accounts.IdentityStore
+	Links  *accounts.Links
+	Steps  Steps
+	// SetRole changes a role as an administrator does.
+	SetRole func(c echo.Context, u accounts.User, role string) (before string, err error)
+	Named   func(ctx context.Context, name string) (accounts.User, error)
 }
 
 // Handler answers for coming in from an issuer.
 type Handler struct {
-	core     *core.Core
-	issuer   *openid.Issuer
-	store    accounts.IdentityStore
-	accounts *accounts.Accounts
-	links    *accounts.Links
-	steps    Steps
+	core    *core.Core
+	issuer  *openid.Issuer
+	store   accounts.IdentityStore
+	links   *accounts.Links
+	steps   Steps
+	setRole func(c echo.Context, u accounts.User, role string) (before string, err error)
+	named   func(ctx context.Context, name string) (accounts.User, error)
 }
 
 // New returns a Handler.
 func New(o Options) *Handler {
-	return &Handler{core: o.Core, issuer: o.Issuer, store: o.Store, accounts: o.Accounts, links: o.Links,
-		steps: o.Steps}
+	return &Handler{core: o.Core, issuer: o.Issuer, store: o.Store, links: o.Links, steps: o.Steps,
+		setRole: o.SetRole, named: o.Named}
 }
 
 // The addresses.
@@ -74,9 +77,10 @@ func (h *Handler) Open(g *echo.Group) {
 	g.POST(newPath+"/link", h.linkForm)
 }
 
-// BackChannel adds the route by which the issuer tells that somebody has signed out there. It has no session.
+// BackChannel adds the route by which the issuer tells that somebody has signed out there. It has no session. All of
+// its messages come from one address.
 func (h *Handler) BackChannel(e *echo.Echo) {
-	e.POST("/sign-in/oidc/back-channel", h.signedOut, h.core.SlowDown("back channel"))
+	e.POST("/sign-in/oidc/back-channel", h.signedOut, core.Visitors())
 }
 
 // What somebody goes to the issuer for.
@@ -119,7 +123,7 @@ func (h *Handler) begin(c echo.Context) error {
 	e := errand{After: core.LocalPath(c.QueryParam("after"))}
 	if h.core.Sessions.Kept(ctx, keptPurpose, &e.For) { // a form has said what for
 		h.core.Sessions.Drop(ctx, keptPurpose)
-		u, err := h.core.Sessions.User(ctx)
+		u, err := h.core.Sessions.Full(ctx)
 		if err != nil {
 			return c.Redirect(http.StatusSeeOther, "/login")
 		}
@@ -130,6 +134,7 @@ func (h *Handler) begin(c echo.Context) error {
 		return h.failed(c, err)
 	}
 	e.Pending = pending
+	h.core.Sessions.Brief(ctx, openid.PendingFor)
 	var all []errand
 	h.core.Sessions.Kept(ctx, keptErrands, &all)
 	all = append(slices.DeleteFunc(all, func(e errand) bool { return time.Now().After(e.Until) }), e)
@@ -146,7 +151,7 @@ func (h *Handler) callback(c echo.Context) error {
 	h.core.Sessions.Kept(ctx, keptErrands, &all)
 	i := slices.IndexFunc(all, func(e errand) bool { return e.State == answer.Get("state") })
 	if i < 0 {
-		return h.failed(c, openid.ErrBroken)
+		return h.over(c)
 	}
 	e := all[i]
 	if err := h.core.Sessions.Keep(ctx, keptErrands, slices.Delete(all, i, i+1)); err != nil { // it is good once
@@ -157,9 +162,9 @@ func (h *Handler) callback(c echo.Context) error {
 		return h.failed(c, err)
 	}
 	if e.For != toSignIn {
-		u, err := h.core.Sessions.User(ctx)
+		u, err := h.core.Sessions.Full(ctx)
 		if err != nil || u.ID != e.User { // who sent it has signed out meanwhile
-			return h.failed(c, openid.ErrBroken)
+			return h.failed(c, openid.ErrStale)
 		}
 		if e.For == toTest {
 			return h.tested(c, u, claims)
@@ -179,12 +184,12 @@ type person struct {
 }
 
 func personOf(c openid.Claims) person {
-	return person{Issuer: c.Issuer, Subject: c.Subject, Name: c.Called(), There: c.Session, Token: c.Token,
+	return person{Issuer: c.Issuer, Subject: c.Subject, Name: bounded(c.Called()), There: c.Session, Token: c.Token,
 		Until: time.Now().Add(openid.PendingFor)}
 }
 
 func (p person) identity() accounts.Identity {
-	return accounts.Identity{Issuer: p.Issuer, Subject: p.Subject, Name: bounded(p.Name)}
+	return accounts.Identity{Issuer: p.Issuer, Subject: p.Subject, Name: p.Name}
 }
 
 // bounded shortens a name that somebody else has chosen.
@@ -199,7 +204,7 @@ func (h *Handler) arrive(c echo.Context, claims openid.Claims, after string) err
 	if s.AllowGroup != "" && !claims.In(s.AllowGroup) {
 		h.core.Log.Warn("sign-in failed", "address", c.RealIP(), "user_id", 0, "outcome", "not_in_group")
 		return h.show(c, http.StatusForbidden, words.New("openid.not_in_group"),
-			words.New("openid.not_in_group_text", "Name", claims.Called(), "Issuer", h.called()))
+			words.New("openid.not_in_group_text", "Name", bounded(claims.Called()), "Issuer", h.called()))
 	}
 	p := personOf(claims)
 	p.Admin, p.After = s.AdminGroup != "" && claims.In(s.AdminGroup), after
@@ -241,19 +246,15 @@ func (h *Handler) role(c echo.Context, u accounts.User, p person) error {
 	if h.issuer.Settings().AdminGroup == "" || u.Role == role {
 		return nil
 	}
-	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
-	_, err := h.accounts.SetRole(ctx, u.ID, role)
-	if errors.Is(err, accounts.ErrLastAdmin) {
+	_, err := h.setRole(c, u, role)
+	if problem := h.core.Problem(c, err); err != nil && problem.Status == http.StatusConflict {
 		h.core.Log.Warn("the last administrator stays one, outside of the issuer's group", "user_id", u.ID)
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		h.core.Sessions.Recheck(u.ID)
 	}
-	h.core.Sessions.Recheck(u.ID)
-	h.core.Note(ctx, activity.Entry{User: u.ID, Action: activity.RoleChanged, Subject: u.Name,
-		Detail: words.New("openid.role", "Issuer", h.called())})
-	return nil
+	return err
 }
 
 // newcomer makes the account of a person who has none, if they may have one, or asks.
@@ -262,7 +263,8 @@ func (h *Handler) newcomer(c echo.Context, p person) error {
 	if err := h.core.Sessions.Keep(ctx, keptPerson, p); err != nil {
 		return err
 	}
-	if _, err := h.core.Sessions.User(ctx); err == nil || !h.issuer.Settings().CreateAccounts {
+	_, err := h.core.Sessions.Full(ctx)
+	if err == nil || h.invited(ctx).ID != 0 || !h.issuer.Settings().CreateAccounts {
 		return c.Redirect(http.StatusSeeOther, newPath) // to link it, or with an invitation
 	}
 	u, err := h.join(c, p, p.Name, "")
@@ -285,8 +287,11 @@ func (h *Handler) join(c echo.Context, p person, name, invitation string) (u acc
 	if u, err = h.store.AddUserOf(ctx, u, p.identity(), invitation); err != nil {
 		return u, err
 	}
-	h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}),
-		activity.Entry{Action: activity.Joined, Subject: u.Name})
+	did := activity.Entry{Action: activity.CameIn, Subject: u.Name}
+	if invitation != "" {
+		did.Action = activity.Joined
+	}
+	h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}), did)
 	return u, nil
 }
 
@@ -325,19 +330,27 @@ type newView struct {
 func (h *Handler) newPage(c echo.Context) error {
 	p, ok := h.kept(c.Request().Context())
 	if !ok {
-		return h.failed(c, openid.ErrBroken)
+		return h.over(c)
 	}
-	return h.showNew(c, http.StatusOK, p, newView{Name: bounded(p.Name)})
+	return h.showNew(c, http.StatusOK, p, newView{Name: p.Name})
 }
 
 func (h *Handler) showNew(c echo.Context, status int, p person, v newView) error {
 	ctx := c.Request().Context()
 	v.Issuer, v.There = h.called(), p.Name
 	v.MayJoin = h.issuer.Settings().CreateAccounts || h.invited(ctx).ID != 0
-	if u, err := h.core.Sessions.User(ctx); err == nil {
+	if u, err := h.core.Sessions.Full(ctx); err == nil {
 		v.Here = u.Name
 	}
 	return h.core.Show(c, status, words.T(ctx, "openid.new"), newcomerPage(v))
+}
+
+// over answers where nobody from the issuer is waiting any more: they may have come in already, by another click.
+func (h *Handler) over(c echo.Context) error {
+	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
+		return c.Redirect(http.StatusSeeOther, "/")
+	}
+	return h.failed(c, openid.ErrStale)
 }
 
 // newForm makes the account under the name that was typed.
@@ -345,16 +358,22 @@ func (h *Handler) newForm(c echo.Context) error {
 	ctx := c.Request().Context()
 	p, ok := h.kept(ctx)
 	if !ok {
-		return h.failed(c, openid.ErrBroken)
+		return h.over(c)
+	}
+	if u, err := h.store.UserOfIdentity(ctx, p.Issuer, p.Subject); err == nil { // the form was sent twice
+		return h.come(c, u, p)
 	}
 	invitation := ""
 	if h.invited(ctx).ID != 0 {
 		invitation = h.core.Sessions.Link(ctx)
 	} else if !h.issuer.Settings().CreateAccounts {
-		return h.showNew(c, http.StatusForbidden, p, newView{Name: bounded(p.Name)})
+		return h.showNew(c, http.StatusForbidden, p, newView{Name: p.Name})
 	}
 	name := c.FormValue("name")
 	u, err := h.join(c, p, name, invitation)
+	if errors.Is(err, accounts.ErrOthers) || errors.Is(err, accounts.ErrEmpty) {
+		return h.failed(c, err)
+	}
 	if err != nil {
 		problem := h.core.Problem(c, err)
 		return h.showNew(c, problem.Status, p, newView{Name: name, Problem: problem.Detail})
@@ -368,11 +387,14 @@ func (h *Handler) linkForm(c echo.Context) error {
 	ctx := c.Request().Context()
 	p, ok := h.kept(ctx)
 	if !ok {
-		return h.failed(c, openid.ErrBroken)
+		return h.over(c)
 	}
-	u, err := h.core.Sessions.User(ctx)
+	u, err := h.core.Sessions.Full(ctx)
 	if err != nil {
 		return c.Redirect(http.StatusSeeOther, localPath+"&after="+url.QueryEscape(newPath))
+	}
+	if h.core.Proved(c) != nil { // it opens a way in
+		return h.core.ProveFirst(c, newPath)
 	}
 	return h.link(c, u, p)
 }
@@ -389,6 +411,7 @@ func (h *Handler) link(c echo.Context, u accounts.User, p person) error {
 	c.SetRequest(c.Request().WithContext(ctx))
 	h.core.NoteAccess(c, "identity linked", activity.Entry{User: u.ID, Action: activity.IdentityLinked,
 		Subject: h.called()})
+	h.core.TellAccess(ctx, u.ID, core.ToldIdentityLinked, "Issuer", words.Plain(h.called()))
 	return h.core.Done(c, accountPath+"#identities", words.New("openid.linked", "Issuer", h.called()))
 }
 
@@ -417,18 +440,24 @@ func (h *Handler) failed(c echo.Context, err error) error {
 		h.core.Log.Warn("the issuer refuses", "code", bounded(refused.Code), "text", bounded(refused.Text))
 		return h.show(c, http.StatusBadGateway, title,
 			words.New("openid.refused", "Issuer", name, "Code", bounded(refused.Code)))
+	case errors.Is(err, openid.ErrStale):
+		return h.show(c, http.StatusBadRequest, title, words.New("openid.stale", "Base", h.core.URL().String()))
 	case errors.Is(err, openid.ErrBroken):
 		h.core.Log.Warn("an answer of the issuer doesn't fit", "address", c.RealIP(), "err", err)
-		return h.show(c, http.StatusBadRequest, title, words.New("openid.broken", "Base", h.core.URL().String()))
+		return h.show(c, http.StatusBadRequest, title, words.New("openid.broken", "Issuer", name))
 	}
 	return err
 }
 
 func (h *Handler) show(c echo.Context, status int, title, detail words.Text) error {
 	ctx := c.Request().Context()
-	next := []ui.Action{{Label: words.T(ctx, "openid.again"), URL: beginPath, Main: true},
+	again := beginPath
+	if status == http.StatusForbidden { // the issuer would return the same person at once
+		again += "?again=yes"
+	}
+	next := []ui.Action{{Label: words.T(ctx, "openid.again"), URL: again, Main: true},
 		{Label: words.T(ctx, "openid.local"), URL: localPath}}
-	if _, err := h.core.Sessions.User(ctx); err == nil {
+	if _, err := h.core.Sessions.Full(ctx); err == nil {
 		next = []ui.Action{{Label: words.T(ctx, "error.home"), URL: "/", Main: true}}
 	}
 	return h.core.Show(c, status, title.T(ctx), failedPage(title.T(ctx), detail.T(ctx), next))
@@ -464,11 +493,11 @@ func (h *Handler) signedOut(c echo.Context) error {
 
 // Away returns where a browser goes whose session has ended here, so that it ends at the issuer as well; empty for
 // nowhere.
-func (h *Handler) Away(by accounts.Arrival) string {
+func (h *Handler) Away(ctx context.Context, by accounts.Arrival) string {
 	if by.Way != accounts.ByIssuer || by.Issuer != h.issuer.Settings().Issuer {
 		return ""
 	}
-	return h.issuer.SignOut(by.Token, h.core.URL().String()+localPath)
+	return h.issuer.SignOut(ctx, by.Token, h.core.URL().String()+localPath)
 }
 
 // ByProxy returns what makes accounts for people whom a proxy has named, while that is allowed: never an
@@ -483,9 +512,13 @@ func (h *Handler) ByProxy(allowed func() bool) core.Newcomers {
 		}
 		u, err = h.store.AddUserOf(ctx, accounts.User{Name: name, Role: accounts.Member, CreatedAt: time.Now()},
 			accounts.Identity{}, "")
+		if errors.Is(err, accounts.ErrTaken) { // by another first request of the same person
+			return h.named(ctx, name)
+		}
 		if err == nil {
 			h.core.Note(activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name}),
-				activity.Entry{Action: activity.Joined, Subject: u.Name})
+				activity.Entry{Action: activity.CameIn, Subject: u.Name})
+			err = h.steps.Begin(ctx, u.ID)
 		}
 		return u, err
 	}

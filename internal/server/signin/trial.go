@@ -32,7 +32,7 @@ const mostClaim = 300
 func (h *Handler) tested(c echo.Context, u accounts.User, claims openid.Claims) error {
 	ctx, s := c.Request().Context(), h.issuer.Settings()
 	if u.Role != accounts.Admin {
-		return h.failed(c, openid.ErrBroken)
+		return h.failed(c, openid.ErrStale)
 	}
 	of, err := h.store.UserOfIdentity(ctx, claims.Issuer, claims.Subject)
 	if err != nil {
@@ -61,6 +61,10 @@ func consequences(c openid.Claims, s config.OpenID, of accounts.User, issuer str
 	say := func(id string, pairs ...any) { all = append(all, words.New(id, pairs...)) }
 	if s.AllowGroup != "" && !c.In(s.AllowGroup) {
 		say("openid.test.not_in", "Group", s.AllowGroup)
+		if !c.Grouped {
+			say("openid.test.no_groups", "Issuer", issuer, "Claim", s.GroupsClaim)
+		}
+		return all
 	} else if s.AllowGroup != "" {
 		say("openid.test.in", "Group", s.AllowGroup)
 	}
@@ -80,7 +84,7 @@ func consequences(c openid.Claims, s config.OpenID, of accounts.User, issuer str
 	default:
 		say("openid.test.member", "Group", s.AdminGroup)
 	}
-	if !c.Grouped && (s.AdminGroup != "" || s.AllowGroup != "") {
+	if !c.Grouped && s.AdminGroup != "" {
 		say("openid.test.no_groups", "Issuer", issuer, "Claim", s.GroupsClaim)
 	}
 	return all
@@ -91,6 +95,7 @@ type testView struct {
 	Issuer   string // empty: none is set up
 	Callback string
 	Logout   string // the address for the back channel
+	After    string // where browsers come back to after signing out
 	Says     []string
 	Claims   []ui.Fact
 }
@@ -98,7 +103,7 @@ type testView struct {
 func (h *Handler) testPage(c echo.Context) error {
 	ctx := c.Request().Context()
 	base := h.core.URL().String()
-	v := testView{Callback: h.back(), Logout: base + "/sign-in/oidc/back-channel"}
+	v := testView{Callback: h.back(), Logout: base + "/sign-in/oidc/back-channel", After: base + localPath}
 	if h.issuer.Settings().On() {
 		v.Issuer = h.called()
 	}

@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"reprise/internal/accounts"
@@ -101,7 +100,10 @@ func (s *Ways) RemoveIdentity(ctx context.Context, user int64, issuer, subject s
 		if err == nil && n == 0 {
 			err = library.ErrNotFound
 		}
-		return errors.Join(err, otherWay(ctx, tx, user))
+		if err != nil {
+			return err
+		}
+		return otherWay(ctx, tx, user)
 	})
 }
 
