@@ -38,7 +38,7 @@ type FactorStore interface {
 	// FactorByCredential returns the passkey that a browser names, or library.ErrNotFound.
 	FactorByCredential(ctx context.Context, credential string) (Factor, error)
 	// ConfirmCodes makes the codes of a person count, in place of earlier ones, and stores the hashes of their recovery
-	// codes. It returns library.ErrNotFound.
+	// codes. It returns library.ErrNotFound, also if they count already.
 	ConfirmCodes(ctx context.Context, user, id, step int64, recovery []string) error
 	// UseStep notes that the code of a step was used. It reports false if that one or a later one was used before.
 	UseStep(ctx context.Context, id, step int64) (fresh bool, err error)
@@ -48,8 +48,9 @@ type FactorStore interface {
 	SetRecovery(ctx context.Context, user int64, hashes []string) error
 	// RecoveryLeft returns how many recovery codes a person has.
 	RecoveryLeft(ctx context.Context, user int64) (int, error)
-	// UsePasskey stores what WebAuthn keeps of a passkey after it was used.
-	UsePasskey(ctx context.Context, id int64, secret []byte) error
+	// UsePasskey stores what WebAuthn keeps of a passkey after it was used. It returns library.ErrNotFound if the
+	// passkey was removed, or used since it was read.
+	UsePasskey(ctx context.Context, f Factor, secret []byte) error
 	// RenameFactor returns library.ErrNotFound if the person has no such passkey.
 	RenameFactor(ctx context.Context, user, id int64, name string) error
 	// RemoveFactor removes a factor of a person, and with the codes the recovery codes. It returns library.ErrNotFound,

@@ -21,6 +21,8 @@ func TestACodeIsUsedOnce(t *testing.T) {
 	require.ErrorIs(t, s.ConfirmCodes(t.Context(), user, first.ID, 10, nil), library.ErrNotFound,
 		"another key took its place")
 	require.NoError(t, s.ConfirmCodes(t.Context(), user, f.ID, 10, []string{"one", "two"}))
+	require.ErrorIs(t, s.ConfirmCodes(t.Context(), user, f.ID, 10, []string{"three"}), library.ErrNotFound,
+		"there's one list of recovery codes")
 	all, err := s.Factors(t.Context(), user)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
@@ -76,7 +78,8 @@ func TestPasskeysAreKept(t *testing.T) {
 	passkey.User = user
 	_, err = s.AddFactor(t.Context(), passkey)
 	require.ErrorIs(t, err, accounts.ErrTaken)
-	require.NoError(t, s.UsePasskey(t.Context(), f.ID, []byte("counted")))
+	require.NoError(t, s.UsePasskey(t.Context(), f, []byte("counted")))
+	require.ErrorIs(t, s.UsePasskey(t.Context(), f, []byte("copied")), library.ErrNotFound, "it was used since")
 	found, err := s.FactorByCredential(t.Context(), "abc")
 	require.NoError(t, err)
 	require.Equal(t, []any{alone.ID, "counted"}, []any{found.User, string(found.Secret)})

@@ -312,7 +312,10 @@ func (h *Handler) shown(c echo.Context, credential string) (u accounts.User, err
 	if err != nil {
 		return u, err
 	}
-	return u, h.store.UsePasskey(ctx, p.ID, secret)
+	if err = h.store.UsePasskey(ctx, p.Factor, secret); errors.Is(err, library.ErrNotFound) {
+		return accounts.User{}, h.refused(c, errors.New("it was removed or used meanwhile"))
+	}
+	return u, err
 }
 
 // signIn signs in who has shown a passkey.

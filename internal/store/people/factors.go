@@ -88,7 +88,7 @@ func (s *Ways) FactorByCredential(ctx context.Context, credential string) (accou
 func (s *Ways) ConfirmCodes(ctx context.Context, user, id, step int64, recovery []string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.Changed(tx.ExecContext(ctx, `UPDATE factors SET confirmed = 1, step = $1, used_at = $2
-			WHERE id = $3 AND user_id = $4 AND kind = $5`, step, db.Millis(time.Now()), id, user, accounts.Codes))
+			WHERE id = $3 AND user_id = $4 AND kind = $5 AND confirmed = 0`, step, db.Millis(time.Now()), id, user, accounts.Codes))
 		if err != nil {
 			return err
 		}
@@ -144,9 +144,9 @@ func (s *Ways) RecoveryLeft(ctx context.Context, user int64) (left int, err erro
 }
 
 // UsePasskey implements accounts.FactorStore.
-func (s *Ways) UsePasskey(ctx context.Context, id int64, secret []byte) error {
-	return s.db.Exec(ctx, "UPDATE factors SET secret = $1, used_at = $2 WHERE id = $3",
-		s.db.Key.Seal(secret, factorPlace(id)), db.Millis(time.Now()), id)
+func (s *Ways) UsePasskey(ctx context.Context, f accounts.Factor, secret []byte) error {
+	return db.Changed(s.db.Change(ctx, "UPDATE factors SET secret = $1, used_at = $2 WHERE id = $3 AND used_at = $4",
+		s.db.Key.Seal(secret, factorPlace(f.ID)), db.Millis(time.Now()), f.ID, db.Millis(f.UsedAt)))
 }
 
 // RenameFactor implements accounts.FactorStore.
