@@ -23,10 +23,14 @@ const (
 	codeDigits     = 6
 	stepLength     = 30 * time.Second
 	stepsAround    = 1 // how many steps a clock may be off
+	begunFor       = 15 * time.Minute
 )
 
 // ErrWrongCode says that a code is wrong, or was used before. It is an ErrWrong.
 var ErrWrongCode = fmt.Errorf("the code is wrong: %w", ErrWrong)
+
+// ErrWrongRecovery says that a recovery code is wrong, or was used before. It is an ErrWrongCode.
+var ErrWrongRecovery = fmt.Errorf("of recovery: %w", ErrWrongCode)
 
 // SecondStep asks for codes of an app beside the password. It is safe for concurrent use.
 type SecondStep struct{ store FactorStore }
@@ -56,14 +60,15 @@ func (s *SecondStep) State(ctx context.Context, user int64) (v SecondStepState, 
 	return v, err
 }
 
-// codes returns the codes of a person, those that count or those that do not yet; library.ErrNotFound for none.
+// codes returns the codes of a person, those that count or those that do not yet, for some minutes;
+// library.ErrNotFound for none.
 func (s *SecondStep) codes(ctx context.Context, user int64, confirmed bool) (Factor, error) {
 	all, err := s.store.Factors(ctx, user)
 	if err != nil {
 		return Factor{}, err
 	}
 	for _, f := range all {
-		if f.Kind == Codes && f.Confirmed == confirmed {
+		if f.Kind == Codes && f.Confirmed == confirmed && (confirmed || time.Since(f.CreatedAt) < begunFor) {
 			return f, nil
 		}
 	}
@@ -92,7 +97,7 @@ func (s *SecondStep) Begin(ctx context.Context, u User, installation string) (*o
 	return key, err
 }
 
-// Begun returns the key that Begin made, until it counts; library.ErrNotFound for none.
+// Begun returns the key that Begin made, until it counts, for 15 minutes; library.ErrNotFound for none.
 func (s *SecondStep) Begun(ctx context.Context, user int64) (*otp.Key, error) {
 	f, err := s.codes(ctx, user, false)
 	if err != nil {
@@ -102,7 +107,8 @@ func (s *SecondStep) Begun(ctx context.Context, user int64) (*otp.Key, error) {
 }
 
 // Confirm makes the codes of the key that Begin made count, if code is one of them, and returns the recovery codes,
-// which nothing shows again. The error is ErrWrongCode, or library.ErrNotFound if nothing was begun.
+// which nothing shows again. The error is ErrWrongCode, or library.ErrNotFound if nothing was begun within 15 minutes,
+// or if it counts already.
 func (s *SecondStep) Confirm(ctx context.Context, user int64, code string) (recovery []string, err error) {
 	f, err := s.codes(ctx, user, false)
 	if err != nil {
@@ -137,7 +143,7 @@ func (s *SecondStep) Check(ctx context.Context, user int64, code string) (v Show
 		v.Recovery = true
 		v.Left, err = s.store.UseRecovery(ctx, user, HashToken(code))
 		if errors.Is(err, ErrWrong) {
-			err = ErrWrongCode
+			err = ErrWrongRecovery
 		}
 		return v, err
 	}

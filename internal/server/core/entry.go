@@ -76,12 +76,18 @@ func (k *Core) Enter(c echo.Context, u accounts.User, after string) (in bool, er
 	return false, err
 }
 
-// Halfway returns who has to show a code in this session, and which page they want; accounts.ErrUnknown for nobody.
+// Halfway returns who has to show a code in this session, and which page they want; accounts.ErrUnknown for nobody. If
+// that took too long, the next page says so.
 func (k *Core) Halfway(ctx context.Context) (u accounts.User, after string, err error) {
 	var half halfway
 	kept := k.Sessions.manager.GetString(ctx, halfKey)
-	if kept == "" || json.Unmarshal([]byte(kept), &half) != nil || !time.Now().Before(half.Until) {
+	if kept == "" || json.Unmarshal([]byte(kept), &half) != nil {
 		return u, "", accounts.ErrUnknown
+	}
+	if !time.Now().Before(half.Until) {
+		k.Sessions.manager.Remove(ctx, halfKey)
+		k.Sessions.Flash(ctx, words.New("login.code_late"))
+		return u, half.After, accounts.ErrUnknown
 	}
 	u, err = k.store.UserByID(ctx, half.User)
 	if err == nil && fingerprint(u.PasswordHash) != half.Stamp {
@@ -134,6 +140,10 @@ func (k *Core) ShowCode(c echo.Context, u accounts.User, code string) error {
 var unhindered = map[string]bool{
 	"POST /logout": true, "DELETE /api/v1/session": true, "GET /api/v1/account/factors": true,
 	"POST /api/v1/account/second-step": true, "POST /api/v1/account/second-step/confirm": true,
+	"GET " + SecondStepPath: true, "POST " + SecondStepPath: true, "POST " + SecondStepPath + "/confirm": true,
+	"GET " + SecondStepPath + "/code.png": true,
+	"GET " + ConfirmPath:                  true, "POST " + ConfirmPath: true, "POST " + ConfirmPath + "/again": true,
+	"POST /api/v1/account/confirm": true,
 }
 
 // errSetUpFirst refuses a call of somebody who has to set up a second step first.
@@ -148,10 +158,8 @@ func (s *Sessions) hindered(ctx context.Context, u accounts.User) bool {
 // secondStepFirst is middleware that leads people who need a second step, and have none, to the page that sets it up.
 func (s *Sessions) secondStepFirst(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		path := c.Path()
 		switch {
-		case !s.hindered(c.Request().Context(), UserOf(c)), unhindered[c.Request().Method+" "+path],
-			path == SecondStepPath, strings.HasPrefix(path, SecondStepPath+"/"):
+		case !s.hindered(c.Request().Context(), UserOf(c)), unhindered[c.Request().Method+" "+c.Path()]:
 			return next(c)
 		case isAPI(c):
 			return errSetUpFirst

@@ -25,6 +25,9 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 		Path: c.Request().URL.RequestURI(), Help: helpFor(k.pathOf(c))}
 	u := UserOf(c)
 	if u.ID == 0 {
+		if c.Path() == "/login" {
+			f.Flash = k.Sessions.popFlash(ctx).T(ctx)
+		}
 		return f, nil
 	}
 	f.User, f.Zone, f.Days, f.Theme = u.Name, u.Zone, Zone(c).String(), u.Theme

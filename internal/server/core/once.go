@@ -25,6 +25,7 @@ const (
 	longestKey    = 200      // bytes
 	largestAnswer = 16 << 10 // bytes; of a larger one, none is kept
 	repeatPause   = 30 * time.Second
+	unkeptKey     = "unkept" // in a request's context: no answer of it is kept
 )
 
 // answerStore keeps answers for a day, sealed.
@@ -187,7 +188,8 @@ func (k *Core) first(c echo.Context, next echo.HandlerFunc, body hashed, key str
 	if err := next(c); err != nil || out.status == 0 {
 		return err
 	}
-	if out.status < http.StatusMultipleChoices && out.body.Len() <= largestAnswer {
+	unkept, _ := c.Get(unkeptKey).(bool)
+	if out.status < http.StatusMultipleChoices && out.body.Len() <= largestAnswer && !unkept {
 		if err := k.keep(c, out, body, key); err != nil { // it is done nevertheless
 			k.Log.Error("an answer cannot be kept", "err", err)
 		}
@@ -196,6 +198,9 @@ func (k *Core) first(c echo.Context, next echo.HandlerFunc, body hashed, key str
 	_, err := out.ResponseWriter.Write(out.body.Bytes())
 	return err
 }
+
+// KeepNoAnswer has the answer of a call kept for no repeat of it, because nothing may show its secrets again.
+func (k *Core) KeepNoAnswer(c echo.Context) { c.Set(unkeptKey, true) }
 
 func (k *Core) keep(c echo.Context, out *held, body hashed, key string) error {
 	call, err := body.all(c)

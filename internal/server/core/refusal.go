@@ -123,6 +123,8 @@ var known = []struct {
 		Detail: words.New("problem.taken.account")}},
 	{accounts.ErrTokenName, Refusal{Status: http.StatusConflict, Title: words.New("problem.taken.title"),
 		Detail: words.New("problem.taken.token")}},
+	{accounts.ErrWrongRecovery, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.code.not"),
+		Detail: words.New("problem.code.wrong_recovery")}},
 	{accounts.ErrWrongCode, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.code.not"),
 		Detail: words.New("problem.code.wrong")}},
 	{accounts.ErrWrong, Refusal{Status: http.StatusUnauthorized, Title: words.New("problem.sign_in.title"),

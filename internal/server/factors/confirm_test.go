@@ -18,7 +18,7 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		p := bea(t)
 		p.types(servertest.Password)
-		p.turnsOn()
+		key, recovery := p.turnsOn()
 		phone := p.device()
 		phone.adds("Phone", http.StatusCreated)
 		p.Call(http.MethodPost, "/tokens", `{"name":"one","scope":"operate"}`, http.StatusCreated)
@@ -49,8 +49,12 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 		require.Contains(t, p.Page(off), "Confirm with a passkey")
 		require.Contains(t, servertest.Text(p.Submit(off, http.StatusUnprocessableEntity, "password", "wrong one")),
 			"That&#39;s not your password.")
+		require.Contains(t, servertest.Text(p.Submit(off, http.StatusUnprocessableEntity, "password",
+			servertest.Password)), "Send a code of the app", "the password alone is not enough")
+		require.Contains(t, servertest.Text(p.Submit(off, http.StatusUnprocessableEntity, "password",
+			servertest.Password, "code", "abcd-efgh-ijkl")), "Use another one.")
 		before := p.Session[0].Value
-		w := p.Submit(off, http.StatusSeeOther, "password", servertest.Password)
+		w := p.Submit(off, http.StatusSeeOther, "password", servertest.Password, "code", codeOf(t, key, time.Now()))
 		require.Equal(t, "/settings/account/second-step/off", w.Header().Get("Location"))
 		require.NotEqual(t, before, p.Session[0].Value, "the session has another token")
 		require.Equal(t, "code", p.way(), "and is the same otherwise")
@@ -59,6 +63,11 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 
 		time.Sleep(11 * time.Minute)
 		p.Call(http.MethodPost, "/account/confirm", `{"password":"wrong one"}`, http.StatusUnprocessableEntity)
+		p.Call(http.MethodPost, "/account/confirm", fmt.Sprintf(`{"password":%q}`, servertest.Password),
+			http.StatusUnprocessableEntity)
+		p.Call(http.MethodPost, "/account/confirm", fmt.Sprintf(`{"password":%q,"code":%q}`, servertest.Password,
+			recovery[0]), http.StatusNoContent)
+		time.Sleep(11 * time.Minute)
 		p.Call(http.MethodDelete, "/account/second-step", "", http.StatusForbidden)
 		p.Call(http.MethodPost, "/account/confirm", phone.answer(phone.asked("/session/passkey")),
 			http.StatusNoContent)

@@ -58,7 +58,7 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.POST(core.SecondStepPath, h.beginForm, h.core.MustProve)
 	g.GET(core.SecondStepPath+"/code.png", h.picture)
 	g.POST(core.SecondStepPath+"/confirm", h.confirmForm)
-	g.GET(recoveryPath, h.recoveryPage)
+	g.GET(recoveryPath, h.recoveryPage, h.core.MustProve)
 	g.POST(recoveryPath, h.recoveryForm, h.core.MustProve)
 	g.GET(offPath, h.offPage, h.core.MustProve)
 	g.POST(offPath, h.offForm, h.core.MustProve)
@@ -78,7 +78,7 @@ func (h *Handler) API(a *core.API) {
 	})
 	core.Post(a, "/account/confirm", h.confirmCall, core.Call{
 		ID:      "confirm",
-		Summary: "Show once more who you are, with the password or a passkey (with a session only)",
+		Summary: "Show once more who you are, with a passkey, or the password and a code (with a session only)",
 		Description: "Calls for what can't be undone, and for what opens a way in, answer 403 with `confirm` in " +
 			"`fields` when that, or signing in, was ten minutes ago. Calls with a token don't ask.",
 		Answer: "For ten minutes, nothing asks again.",

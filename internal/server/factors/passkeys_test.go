@@ -121,7 +121,7 @@ func TestAPasskeyIsEnough(t *testing.T) {
 
 		id := p.passkeys()[0]["id"].(string)
 		require.Contains(t, p.Page("/settings/account"), "Manage…")
-		require.Contains(t, p.Page("/settings/account/passkeys/"+id), "It signs you in no more.")
+		require.Contains(t, p.Page("/settings/account/passkeys/"+id), "It no longer signs you in.")
 		p.Submit("/settings/account/passkeys/"+id, http.StatusUnprocessableEntity, "name", " ")
 		p.Submit("/settings/account/passkeys/"+id, http.StatusSeeOther, "name", "Old phone")
 		require.Equal(t, "Older", p.Call(http.MethodPatch, "/account/passkeys/"+id, `{"name":"Older"}`,

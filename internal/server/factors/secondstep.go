@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/pquerna/otp"
@@ -24,6 +25,7 @@ const (
 	offPath      = core.SecondStepPath + "/off"
 
 	pictureSide = 240 // pixels
+	madeFor     = 10 * time.Minute
 )
 
 // installation is the name that an app shows for this server.
@@ -109,6 +111,9 @@ func (h *Handler) confirm(c echo.Context, code string) (recovery []string, err e
 	if err != nil {
 		return nil, err
 	}
+	if _, err := h.core.Sessions.EndOthers(ctx, u.ID); err != nil { // they came by the password alone
+		return nil, err
+	}
 	h.core.NoteAccess(c, "second step turned on", activity.Entry{User: u.ID, Action: activity.SecondStepOn})
 	h.core.TellAccess(ctx, u.ID, core.ToldSecondStepOn)
 	return recovery, h.core.HasShown(c)
@@ -123,19 +128,29 @@ func (h *Handler) confirmForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.showSetUp(c, p.Status, p.Detail)
 	}
-	return h.core.GoAndShow(c, recoveryPath, recovery)
+	return h.showMade(c, recovery)
+}
+
+// madeCodes are recovery codes that a page shows for some minutes.
+type madeCodes struct {
+	Codes []string
+	Until time.Time
+}
+
+func (h *Handler) showMade(c echo.Context, codes []string) error {
+	return h.core.GoAndShow(c, recoveryPath, madeCodes{Codes: codes, Until: time.Now().Add(madeFor)})
 }
 
 // recoveryPage shows recovery codes that were just made, or asks before new ones are made.
 func (h *Handler) recoveryPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	var codes []string
-	shown, err := h.core.Shown(c, &codes)
+	var made madeCodes
+	shown, err := h.core.Shown(c, &made)
 	if err != nil {
 		return err
 	}
-	if shown {
-		return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "factors.recovery_title"), recovered(codes))
+	if shown && time.Now().Before(made.Until) {
+		return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "factors.recovery_title"), recovered(made.Codes))
 	}
 	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "factors.renew_title"),
 		Lead: words.T(ctx, "factors.renew_lead"), Action: recoveryPath, Button: words.T(ctx, "factors.renew_button"),
@@ -159,7 +174,7 @@ func (h *Handler) recoveryForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.core.GoAndShow(c, recoveryPath, recovery)
+	return h.showMade(c, recovery)
 }
 
 func (h *Handler) offPage(c echo.Context) error {
@@ -221,6 +236,10 @@ type RecoveryCodes struct {
 
 func (h *Handler) confirmAPI(c echo.Context, in *confirmSecondStepRequest) (RecoveryCodes, error) {
 	all, err := h.confirm(c, in.Body.Code)
+	if errors.Is(err, library.ErrNotFound) {
+		err = core.NotFound(words.New("factors.none_begun"))
+	}
+	h.core.KeepNoAnswer(c)
 	return RecoveryCodes{all}, err
 }
 
@@ -229,6 +248,7 @@ func (h *Handler) recoveryAPI(c echo.Context, _ *core.None) (out RecoveryCodes, 
 		return out, err
 	}
 	all, err := h.renew(c)
+	h.core.KeepNoAnswer(c)
 	return RecoveryCodes{all}, err
 }
 

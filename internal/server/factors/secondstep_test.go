@@ -199,6 +199,7 @@ func TestHalfWayInEnds(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		require.Equal(t, "/login", p.Submit("/login/code", http.StatusSeeOther, "code",
 			codeOf(t, key, time.Now())).Header().Get("Location"))
+		require.Contains(t, p.Page("/login"), "That took more than five minutes.")
 
 		p.Submit("/login", http.StatusSeeOther, "name", p.name, "password", servertest.Password, "after", "/listens")
 		half := p.Session
@@ -260,6 +261,20 @@ func TestASecondStepIsRequired(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 
 		require.Contains(t, p.Page("/settings/account/second-step"), "ask for a second step. Set it up to go on.")
+		time.Sleep(11 * time.Minute)
+		confirm := p.Submit("/settings/account/second-step", http.StatusSeeOther).Header().Get("Location")
+		require.Contains(t, confirm, "/confirm?after=")
+		require.Contains(t, p.Page(confirm), "Is it you?")
+		for _, path := range []string{"/recovery", "/off"} {
+			w := p.Do(http.MethodGet, "/settings/account/second-step"+path, "", "")
+			require.Equal(t, "/settings/account/second-step", w.Header().Get("Location"), path)
+		}
+		p.Submit(confirm, http.StatusSeeOther, "password", servertest.Password)
+		p.Submit("/settings/account/second-step", http.StatusSeeOther)
+		time.Sleep(16 * time.Minute)
+		p.Call(http.MethodPost, "/account/second-step/confirm", `{"code":"123456"}`, http.StatusNotFound)
+		p.Call(http.MethodPost, "/account/confirm", fmt.Sprintf(`{"password":%q}`, servertest.Password),
+			http.StatusNoContent)
 		key, _ := p.turnsOn()
 		require.Contains(t, p.Page("/settings/account"), "Bea")
 		answer := p.Call(http.MethodGet, "/account/factors", "", http.StatusOK)["second_step"].(map[string]any)
@@ -289,12 +304,10 @@ func TestTheSecondStepIsSetUpInOneBrowserOnly(t *testing.T) {
 		p.fresh()
 		p.types(servertest.Password)
 		p.turnsOn()
+		p.Page("/settings/account")
 		p.fresh()
 		p.Session = thief
-		p.Call(http.MethodPost, "/account/second-step", "", http.StatusUnprocessableEntity)
-		w := p.Do(http.MethodGet, "/settings/account/second-step", "", "")
-		require.Equal(t, "/login", w.Header().Get("Location"))
-		p.Call(http.MethodGet, "/account/factors", "", http.StatusUnauthorized)
+		p.Call(http.MethodPost, "/account/second-step", "", http.StatusUnauthorized)
 	})
 }
 
