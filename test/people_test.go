@@ -74,7 +74,7 @@ func TestARemovalGoesOnAfterAKill(t *testing.T) {
 	require.Len(t, users, 1)
 }
 
-// Promise: When the secret key is lost, everybody reconnects, and nothing else is lost.
+// Promise: When the secret key is lost, everybody reconnects and sets up second steps and passkeys; all else stays.
 func TestForgetSecretsAsksForReconnects(t *testing.T) {
 	takesLong(t)
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 // ifLost ends an error about a key that does not open the database.
 const ifLost = "If the key is lost for good, server forget-secrets starts with a new one: " +
-	"everybody then reconnects their services, and nothing else is lost"
+	"everybody then reconnects their services and sets up second steps and passkeys again, and nothing else is lost"
 
 // ForgetSecrets drops what only a lost key opens, and makes a new key, if confirm agrees after out has said what goes.
 // It keeps a copy of the database in the directory beforehand. It may be killed at any moment; the next start, or
@@ -33,8 +33,10 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 		return err
 	}
 	fmt.Fprintf(out, "The secrets in %s can't be read with the current key.\nIf you continue, this deletes: the "+
-		"passwords and permissions of all connections, the secrets among the settings, and the addresses of all "+
-		"channels.\nEverybody has to reconnect. Accounts, listens, playlists and all other settings stay.\n", d.Place())
+		"passwords and permissions of all connections, the secrets among the settings, the addresses of all channels, "+
+		"and everybody's second step, recovery codes and passkeys.\nEverybody has to reconnect. A password alone "+
+		"signs people in then; somebody who has only a passkey needs a link of an administrator. Accounts, listens, "+
+		"playlists and all other settings stay.\n", d.Place())
 	keep := ""
 	if d.DatabaseURL == "" {
 		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", db.FileName, time.Now().Format("20060102-150405")))
@@ -56,6 +58,11 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 	fmt.Fprintf(out, "%s and %s have to be set up again; Reprise says so on its pages.\n",
 		web.Count(forgotten.Connections, "connection", "connections"),
 		web.Count(forgotten.Channels, "channel", "channels"))
+	if forgotten.SecondSteps+forgotten.Passkeys > 0 {
+		fmt.Fprintf(out, "%s and %s are gone; their owners set them up again under Your account.\n",
+			web.Count(forgotten.SecondSteps, "second step", "second steps"),
+			web.Count(forgotten.Passkeys, "passkey", "passkeys"))
+	}
 	if d.SecretKey != "" {
 		fmt.Fprintln(out, "From now on the setting secret_key is the key.")
 		return nil

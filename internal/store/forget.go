@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"reprise/internal/accounts"
 	"reprise/internal/notify"
 	"reprise/internal/resilience"
 	"reprise/internal/store/db"
@@ -14,11 +15,12 @@ import (
 )
 
 // Forgotten counts what ForgetSecrets has dropped.
-type Forgotten struct{ Connections, Channels int }
+type Forgotten struct{ Connections, Channels, SecondSteps, Passkeys int }
 
 // ForgetSecrets drops what the lost key sealed, and marks the database with another key: connections stay without their
-// credentials, channels without their addresses. It first writes a copy of a database in a file to keep, unless that
-// is empty. Everything else stays as it is. Nobody else may use the database meanwhile. It may be repeated.
+// credentials, channels without their addresses, accounts without second steps and passkeys. It first
+// writes a copy of a database in a file to keep, unless that is empty. Everything else stays as it is. Nobody else may
+// use the database meanwhile. It may be repeated.
 func ForgetSecrets(ctx context.Context, at db.Place, key *db.Key, keep string) (f Forgotten, err error) {
 	d, err := db.Take(ctx, at, key, false)
 	if err != nil {
@@ -50,6 +52,10 @@ func ForgetSecrets(ctx context.Context, at db.Place, key *db.Key, keep string) (
 // forget drops what the key does not open.
 func (s *Store) forget(ctx context.Context, tx *sql.Tx) (f Forgotten, err error) {
 	counts := map[string]*int{"connections": &f.Connections, "channels": &f.Channels}
+	before, err := countFactors(ctx, tx)
+	if err != nil {
+		return f, err
+	}
 	for _, c := range db.SealedColumns {
 		texts, err := c.Read(ctx, tx)
 		if err != nil {
@@ -71,7 +77,30 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx) (f Forgotten, err error)
 			}
 		}
 	}
-	return f, s.MarkKey(ctx, tx)
+	after, err := countFactors(ctx, tx)
+	if err != nil {
+		return f, err
+	}
+	f.SecondSteps = before[accounts.Codes] - after[accounts.Codes]
+	f.Passkeys = before[accounts.Passkey] - after[accounts.Passkey]
+	return f, errors.Join(
+		db.ExecTx(ctx, tx, `DELETE FROM recovery_codes WHERE NOT EXISTS (SELECT 1 FROM factors f
+			WHERE f.user_id = recovery_codes.user_id AND f.kind = $1 AND f.confirmed = 1)`, accounts.Codes),
+		s.MarkKey(ctx, tx))
+}
+
+// countFactors counts the factors that count, by kind.
+func countFactors(ctx context.Context, tx *sql.Tx) (map[string]int, error) {
+	n := map[string]int{}
+	for _, kind := range []string{accounts.Codes, accounts.Passkey} {
+		var of int
+		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM factors WHERE kind = $1 AND confirmed = 1", kind).Scan(&of)
+		if err != nil {
+			return nil, err
+		}
+		n[kind] = of
+	}
+	return n, nil
 }
 
 // forgetText drops one text, with its row if that is nothing without it.

@@ -92,7 +92,7 @@ func TestRotateSealsEverySecretWithTheNewKey(t *testing.T) {
 	next := testKey(t, "another-key-of-the-tests")
 	n, err := s.Rotate(t.Context(), next)
 	require.NoError(t, err)
-	require.Equal(t, 13, n)
+	require.Equal(t, 14, n)
 	require.NoError(t, s.Close())
 	if !postgrestest.On() {
 		b, err := os.ReadFile(filepath.Join(dir, db.FileName))
@@ -153,6 +153,12 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	sealEverything(t, s, user)
 	require.NoError(t, s.Exec(t.Context(), "INSERT INTO facts (name, value) VALUES ('open', 'not a secret')"))
 	save(t, s, user, "spotify", track("A", 1))
+	codes, err := s.Factors(t.Context(), user)
+	require.NoError(t, err)
+	require.NoError(t, s.ConfirmCodes(t.Context(), user, codes[0].ID, 10, []string{"one"}))
+	_, err = s.AddFactor(t.Context(), accounts.Factor{User: user, Kind: accounts.Passkey, Credential: "abc",
+		Secret: []byte("public"), Confirmed: true})
+	require.NoError(t, err)
 	before := map[string]int{}
 	for table := range schema(t, s) {
 		before[table] = number(t, s, "SELECT count(*) FROM "+table)
@@ -164,7 +170,7 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	}
 	forgotten, err := ForgetSecrets(t.Context(), in(t, dir), key, kept)
 	require.NoError(t, err)
-	require.Equal(t, Forgotten{Connections: 2, Channels: 1}, forgotten)
+	require.Equal(t, Forgotten{Connections: 2, Channels: 1, SecondSteps: 1, Passkeys: 1}, forgotten)
 	forgotten, err = ForgetSecrets(t.Context(), in(t, dir), key, "")
 	require.NoError(t, err)
 	require.Zero(t, forgotten, "may be repeated")
@@ -182,7 +188,7 @@ func TestForgettingDropsOnlyWhatIsSealed(t *testing.T) {
 	defer again.Close()
 	// Of facts, the key for pushes.
 	gone := map[string]int{"facts": 1, "pending_connections": 1, "oauth_states": 1, "answers": 1, "settings": 1,
-		"factors": 1}
+		"factors": 2, "recovery_codes": 1}
 	for table, n := range before {
 		require.Equal(t, n-gone[table], number(t, again, "SELECT count(*) FROM "+table), table)
 	}
