@@ -138,8 +138,9 @@ func TestSigningInAgainConfirms(t *testing.T) {
 	})
 }
 
-// An administrator's backup has everybody's data: it is confirmed. A program with a token is not asked.
-func TestABackupIsConfirmed(t *testing.T) {
+// An administrator's backup has everybody's data, and links and roles open ways in: both are confirmed. A program with
+// a token is not asked.
+func TestWhatAdministratorsDoIsConfirmed(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		p := bea(t)
 		_, err := p.Accounts.Create(t.Context(), "Dana", servertest.Password, accounts.Admin, false)
@@ -154,6 +155,22 @@ func TestABackupIsConfirmed(t *testing.T) {
 			w := dana.Do(method, "/settings/server/backups/none", "", "")
 			require.Contains(t, w.Header().Get("Location"), "/confirm?after=", method)
 		}
+		bea, err := p.DB.UserByName(t.Context(), "Bea")
+		require.NoError(t, err)
+		one := fmt.Sprint("/settings/people/", bea.ID)
+		for _, path := range []string{one + "/reset", one + "/second-step", one + "/remove", one + "/role",
+			"/settings/people/invitations", "/settings/people"} {
+			w := dana.Submit(path, http.StatusSeeOther, "name", "Bea", "role", "administrator")
+			require.Contains(t, w.Header().Get("Location"), "/confirm?after=", path)
+		}
+		api := fmt.Sprint("/admin/users/", bea.ID)
+		for _, call := range [][3]string{{http.MethodPost, api + "/reset"}, {http.MethodDelete, api + "/second-step"},
+			{http.MethodDelete, api}, {http.MethodPatch, api, `{"role":"admin"}`},
+			{http.MethodPost, "/admin/invitations", `{}`}, {http.MethodPost, "/admin/users",
+				`{"name":"Eve","password":"another of these words","role":"admin"}`}} {
+			require.Contains(t, dana.Call(call[0], call[1], call[2], http.StatusForbidden)["fields"], "confirm", call)
+		}
+		dana.Call(http.MethodPatch, api, `{"name":"Beatrix"}`, http.StatusOK)
 		w := dana.Knock(http.MethodGet, "/api/v1/admin/users", "Authorization", fmt.Sprint("Bearer ", token))
 		require.Equal(t, http.StatusOK, w.Code)
 	})

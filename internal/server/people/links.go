@@ -117,6 +117,9 @@ type inviteRequest struct {
 }
 
 func (h *Users) inviteAPI(c echo.Context, in *inviteRequest) (out Link, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	v, err := h.invite(c, in.Body)
 	if err != nil {
 		return out, err
@@ -142,6 +145,9 @@ type resetPasswordRequest struct {
 }
 
 func (h *Users) resetAPI(c echo.Context, _ *resetPasswordRequest) (out Link, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	v, err := h.resetLink(c)
 	if err != nil {
 		return out, err

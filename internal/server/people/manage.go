@@ -137,6 +137,11 @@ func (h *Users) changeAPI(c echo.Context, in *changeUserRequest) (out changedUse
 		return out, accounts.InputError{Text: words.New("input.change_what")}
 	}
 	v := changedUser{Previous: u.Role, New: u.Role, PreviousName: u.Name}
+	if body.Role != nil {
+		if err := h.core.Proved(c); err != nil {
+			return out, err
+		}
+	}
 	if body.Name != nil { // first, because it is what can be refused
 		if u, err = h.rename(c, u, *body.Name); err != nil {
 			return out, err
@@ -208,6 +213,9 @@ func (h *Users) resetStep(c echo.Context, u accounts.User) error {
 }
 
 func (h *Users) stepAPI(c echo.Context, _ *core.UserID) (out core.None, _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	u, err := h.one(c)
 	if err != nil {
 		return out, err
@@ -239,6 +247,9 @@ func (h *Users) RenameSelf(c echo.Context, name string) (string, error) {
 }
 
 func (h *Users) removeAPI(c echo.Context, _ *core.UserID) (out core.Answer[Removed], _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	u, err := h.one(c)
 	if p, ok := errors.AsType[*core.Refusal](err); ok && p.Status == http.StatusNotFound {
 		return core.Answer[Removed]{Status: http.StatusOK, Body: Removed{presence(false), presence(false)}}, nil

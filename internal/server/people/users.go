@@ -76,23 +76,23 @@ func (h *Users) Pages(g *echo.Group) {
 	g.GET(accountPath+"/remove", h.selfPage)
 	g.POST(accountPath+"/remove", h.selfForm)
 	g.GET(peoplePath, h.listPage, core.MustBeAdmin)
-	g.POST(peoplePath, h.addForm, core.MustBeAdmin)
+	g.POST(peoplePath, h.addForm, core.MustBeAdmin, h.core.MustProve)
 	g.GET(peoplePath+"/invitations", h.backToList, core.MustBeAdmin)
-	g.POST(peoplePath+"/invitations", h.inviteForm, core.MustBeAdmin)
+	g.POST(peoplePath+"/invitations", h.inviteForm, core.MustBeAdmin, h.core.MustProve)
 	g.GET(peoplePath+"/invitations/:id", h.invitationPage, core.MustBeAdmin)
 	g.POST(peoplePath+"/invitations/:id/revoke", h.takeBackForm, core.MustBeAdmin)
 	one := peoplePath + "/:id"
 	g.GET(one, h.personPage, core.MustBeAdmin)
 	g.GET(one+"/export", h.exportOther, core.MustBeAdmin)
 	g.POST(one+"/name", h.nameForm, core.MustBeAdmin)
-	g.POST(one+"/role", h.roleForm, core.MustBeAdmin)
+	g.POST(one+"/role", h.roleForm, core.MustBeAdmin, h.core.MustProve)
 	g.GET(one+"/reset", h.resetPage, core.MustBeAdmin)
-	g.POST(one+"/reset", h.resetForm, core.MustBeAdmin)
+	g.POST(one+"/reset", h.resetForm, core.MustBeAdmin, h.core.MustProve)
 	g.POST(one+"/signout", h.signOutForm, core.MustBeAdmin)
-	g.GET(one+"/second-step", h.stepPage, core.MustBeAdmin)
-	g.POST(one+"/second-step", h.stepForm, core.MustBeAdmin)
-	g.GET(one+"/remove", h.removePage, core.MustBeAdmin)
-	g.POST(one+"/remove", h.removeForm, core.MustBeAdmin)
+	g.GET(one+"/second-step", h.stepPage, core.MustBeAdmin, h.core.MustProve)
+	g.POST(one+"/second-step", h.stepForm, core.MustBeAdmin, h.core.MustProve)
+	g.GET(one+"/remove", h.removePage, core.MustBeAdmin, h.core.MustProve)
+	g.POST(one+"/remove", h.removeForm, core.MustBeAdmin, h.core.MustProve)
 	core.Moved(g, "/people", peoplePath)
 	core.Moved(g, "/people/:id", one)
 	core.Moved(g, "/account/export", accountPath+"/export")
@@ -305,6 +305,9 @@ type addUserRequest struct {
 }
 
 func (h *Users) addAPI(c echo.Context, in *addUserRequest) (out core.Answer[addedUser], _ error) {
+	if err := h.core.Proved(c); err != nil {
+		return out, err
+	}
 	u, existed, err := h.ensure(c, Credentials{Name: in.Body.Name, Password: in.Body.Password, Role: in.Body.Role})
 	if err != nil {
 		return out, err
