@@ -3,10 +3,12 @@ package factors_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
 
+	"github.com/alexedwards/scs/v2"
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
@@ -173,5 +175,52 @@ func TestWhatAdministratorsDoIsConfirmed(t *testing.T) {
 		dana.Call(http.MethodPatch, api, `{"name":"Beatrix"}`, http.StatusOK)
 		w := dana.Knock(http.MethodGet, "/api/v1/admin/users", "Authorization", fmt.Sprint("Bearer ", token))
 		require.Equal(t, http.StatusOK, w.Code)
+	})
+}
+
+// Who came by an issuer, and has no password, is asked by it again, and stays signed in meanwhile.
+func TestAnIssuerIsAskedAgain(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		var codec scs.GobCodec
+		sessions, token := p.DB.Sessions(), p.Session[0].Value
+		kept, _, err := sessions.Find(token)
+		require.NoError(t, err)
+		until, values, err := codec.Decode(kept)
+		require.NoError(t, err)
+		values["way"] = string(accounts.ByIssuer)
+		kept, err = codec.Encode(until, values)
+		require.NoError(t, err)
+		require.NoError(t, sessions.Commit(token, kept, until))
+		w := p.Submit("/confirm/again?after=/settings/programs", http.StatusOK)
+		require.Equal(t, "0; url=/sign-in/oidc?again=yes&after=%2Fsettings%2Fprograms", w.Header().Get("Refresh"))
+		p.Page("/settings/account")
+	})
+}
+
+// Recovery codes are shown for ten minutes, and no repeat of a call shows them again.
+func TestRecoveryCodesAreNotShownForLong(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		p.turnsOn()
+		phone := p.device()
+		phone.adds("Phone", http.StatusCreated)
+		const path = "/settings/account/second-step/recovery"
+		shown := p.Submit(path, http.StatusSeeOther).Header().Get("Location")
+		require.Contains(t, p.Page(shown), "Your recovery codes")
+		time.Sleep(11 * time.Minute)
+		require.Contains(t, p.Do(http.MethodGet, shown, "", "").Header().Get("Location"), "/confirm?after=")
+		p.Call(http.MethodPost, "/account/confirm", phone.answer(phone.asked("/session/passkey")),
+			http.StatusNoContent)
+		require.Contains(t, p.Page(shown), "New recovery codes?")
+		renew := func() *httptest.ResponseRecorder {
+			return p.Knock(http.MethodPost, "/api/v1/account/second-step/recovery-codes", "Idempotency-Key", "a key")
+		}
+		first, again := renew(), renew()
+		require.Equal(t, http.StatusOK, first.Code, first.Body)
+		require.Empty(t, again.Header().Get("Idempotent-Replayed"))
+		require.NotEqual(t, first.Body.String(), again.Body.String())
 	})
 }
