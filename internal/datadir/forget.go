@@ -29,7 +29,8 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 		return err
 	}
 	defer unlock()
-	if err := d.requireLost(ctx); err != nil {
+	look, err := d.requireLost(ctx)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "The secrets in %s can't be read with the current key.\nIf you continue, this deletes: the "+
@@ -37,6 +38,10 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 		"and everybody's second step, recovery codes and passkeys.\nEverybody has to reconnect. A password alone "+
 		"signs people in then; somebody who has only a passkey needs a link of an administrator. Accounts, listens, "+
 		"playlists and all other settings stay.\n", d.Place())
+	if look.SecondSteps+look.Passkeys > 0 {
+		fmt.Fprintf(out, "There are %s and %s.\n", web.Count(look.SecondSteps, "second step", "second steps"),
+			web.Count(look.Passkeys, "passkey", "passkeys"))
+	}
 	keep := ""
 	if d.DatabaseURL == "" {
 		keep = filepath.Join(d.Path, fmt.Sprintf("%s.%s.bak", db.FileName, time.Now().Format("20060102-150405")))
@@ -75,8 +80,8 @@ func (d Dir) ForgetSecrets(ctx context.Context, confirm func() (bool, error), ou
 	return nil
 }
 
-// requireLost returns an error if there is a key that opens the database.
-func (d Dir) requireLost(ctx context.Context) error {
+// requireLost returns what is known about the database, and an error if there is a key that opens it.
+func (d Dir) requireLost(ctx context.Context) (db.Look, error) {
 	key, err := d.Key(ctx)
 	if err != nil {
 		key = nil // it is missing or cut off
@@ -84,17 +89,17 @@ func (d Dir) requireLost(ctx context.Context) error {
 	look, err := db.LookAt(ctx, d.Place(), false, key)
 	switch {
 	case err != nil:
-		return d.explain(err)
+		return look, d.explain(err)
 	case look.Sound && look.Opens:
-		return errors.New("the key fits the secrets, so there's nothing to forget. Start the server")
+		return look, errors.New("the key fits the secrets, so there's nothing to forget. Start the server")
 	}
 	if next, err := d.NextKey(); err == nil {
-		if look, err := db.LookAt(ctx, d.Place(), false, next); err == nil && look.Opens {
-			return fmt.Errorf("the secrets already use the key in %s. Start the server; it takes that key over",
+		if fits, err := db.LookAt(ctx, d.Place(), false, next); err == nil && fits.Opens {
+			return look, fmt.Errorf("the secrets already use the key in %s. Start the server; it takes that key over",
 				filepath.Join(d.Path, NextKeyFile))
 		}
 	}
-	return nil
+	return look, nil
 }
 
 // keyInstead returns the key that takes the place of the lost one: that of the settings, or a new one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/accounts"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
@@ -42,18 +43,28 @@ func TestALostKeyIsReplaced(t *testing.T) {
 		"another setting": func(d *Dir) error { d.SecretKey = resilience.Secret(another); return nil },
 	} {
 		d := household(t, 3)
+		s, err := d.Open(t.Context(), store.Options{})
+		require.NoError(t, err)
+		u, err := s.UserByName(t.Context(), "Person 0")
+		require.NoError(t, err)
+		_, err = s.AddFactor(t.Context(), accounts.Factor{User: u.ID, Kind: accounts.Passkey, Credential: "abc",
+			Confirmed: true})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
 		require.NoError(t, lose(&d))
-		_, err := d.Open(t.Context(), store.Options{})
+		_, err = d.Open(t.Context(), store.Options{})
 		require.ErrorContains(t, err, "server forget-secrets", name)
 
 		var said bytes.Buffer
 		err = d.ForgetSecrets(t.Context(), func() (bool, error) { return false, nil }, &said)
 		require.EqualError(t, err, "nothing was changed")
+		require.Contains(t, said.String(), "There are 0 second steps and 1 passkey.")
 		_, err = d.Open(t.Context(), store.Options{})
 		require.ErrorContains(t, err, "server forget-secrets", name)
 
 		require.NoError(t, d.ForgetSecrets(t.Context(), yes, &said), name)
 		require.Contains(t, said.String(), "3 connections")
+		require.Contains(t, said.String(), "0 second steps and 1 passkey are gone")
 		copies, err := filepath.Glob(filepath.Join(d.Path, db.FileName+".*.bak"))
 		require.NoError(t, err)
 		require.Len(t, copies, 1, "what was there before")

@@ -18,6 +18,8 @@ type Look struct {
 	// Connections and Players are how many there are, and Unheard the players that have sent no play yet and are not
 	// paused. They are 0 in a database of another version.
 	Connections, Players, Unheard int64
+	// SecondSteps and Passkeys are how many people have set up; 0 in a database of another version.
+	SecondSteps, Passkeys int
 	// Settings are those that administrators have changed, by path, without the secrets that the key does not open.
 	Settings map[string]string
 }
@@ -96,8 +98,10 @@ func (l *Look) read(ctx context.Context, db *sql.DB, tables string, key *Key) (e
 		err := db.QueryRowContext(ctx, `SELECT
 			(SELECT count(*) FROM connections),
 			(SELECT count(*) FROM sending_players),
-			(SELECT count(*) FROM sending_players WHERE last_play_at = 0 AND paused = 0)`).
-			Scan(&l.Connections, &l.Players, &l.Unheard)
+			(SELECT count(*) FROM sending_players WHERE last_play_at = 0 AND paused = 0),
+			(SELECT count(*) FROM factors WHERE kind = 'codes' AND confirmed = 1),
+			(SELECT count(*) FROM factors WHERE kind = 'passkey')`).
+			Scan(&l.Connections, &l.Players, &l.Unheard, &l.SecondSteps, &l.Passkeys)
 		if err != nil {
 			return Explain(err)
 		}

@@ -88,7 +88,8 @@ func (s *Ways) FactorByCredential(ctx context.Context, credential string) (accou
 func (s *Ways) ConfirmCodes(ctx context.Context, user, id, step int64, recovery []string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.Changed(tx.ExecContext(ctx, `UPDATE factors SET confirmed = 1, step = $1, used_at = $2
-			WHERE id = $3 AND user_id = $4 AND kind = $5 AND confirmed = 0`, step, db.Millis(time.Now()), id, user, accounts.Codes))
+			WHERE id = $3 AND user_id = $4 AND kind = $5 AND confirmed = 0`, step, db.Millis(time.Now()), id, user,
+			accounts.Codes))
 		if err != nil {
 			return err
 		}
