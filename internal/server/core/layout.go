@@ -25,7 +25,7 @@ func (k *Core) frame(c echo.Context, title string) (ui.Frame, error) {
 		Path: c.Request().URL.RequestURI(), Help: helpFor(k.pathOf(c))}
 	u := UserOf(c)
 	if u.ID == 0 {
-		if c.Path() == "/login" {
+		if c.Path() == "/login" && visitOf(ctx).request != nil { // else there is no session: it was refused before
 			f.Flash = k.Sessions.popFlash(ctx).T(ctx)
 		}
 		return f, nil
