@@ -218,8 +218,7 @@ func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection,
 			if b == nil || slices.Equal(b.ids(Here), songIDs(here)) {
 				continue
 			}
-			if unread := unreadable(now, here); unread > 0 {
-				refused = refuse(words.New("delivery.playlist.unread", "Count", unread, "Playlist", now.Name))
+			if refused = w.losing(now, sourceIDs(here), b.ids(Here)); refused != nil {
 				return nil
 			}
 			wrote = true
@@ -255,15 +254,35 @@ func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection,
 	return nil
 }
 
-// unreadable returns how many entries of a playlist are not among those of its tracks that have an id.
-func unreadable(p *library.Playlist, tracks []library.Track) int {
-	n := max(p.TrackCount, len(tracks))
-	for i := range tracks {
-		if tracks[i].SourceID != "" {
+// unreadable returns how many entries of a playlist, whose tracks have these ids, can't be written again.
+func unreadable(p *library.Playlist, ids []string) int {
+	n := max(p.TrackCount, len(ids)+p.Blank)
+	for _, id := range ids {
+		if writable(id) {
 			n--
 		}
 	}
 	return n
+}
+
+// writable reports whether a track can be written by its id. It can't if it has none, where its names stand for it, and
+// if it is a person's own file at Spotify.
+func writable(id string) bool {
+	return id != "" && !strings.HasPrefix(id, "\x00") && !strings.HasPrefix(id, "spotify:local:")
+}
+
+// losing returns why a playlist that is kept equal both ways isn't written; nil if every song stays that should.
+func (w *playlistWriter) losing(p *library.Playlist, now, wanted []string) error {
+	unread := unreadable(p, now)
+	for _, id := range wanted {
+		if !writable(id) && !slices.Contains(now, id) {
+			unread++
+		}
+	}
+	if !w.keeps || unread <= 0 {
+		return nil
+	}
+	return refuse(words.New("delivery.playlist.unread", "Count", unread, "Playlist", p.Name))
 }
 
 // back merges the playlist that the writer writes with a copy; nil if nothing is to be done now.

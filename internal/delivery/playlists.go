@@ -193,7 +193,10 @@ func (w *playlistWriter) write(ctx context.Context, tracks []library.Track) (Rep
 			w.both.now = now
 		}
 		lost := missing(ids, now)
-		if resilience.VerdictOf(err).Class == resilience.Fatal {
+		if err != nil && !w.begun {
+			lost = nil
+		}
+		if w.begun && resilience.VerdictOf(err).Class == resilience.Fatal {
 			lost = ids // perhaps one of them is why
 		}
 		for _, id := range lost {
@@ -278,6 +281,9 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	if watched && is != wanted && !w.copy.marked(is) && !strings.HasSuffix(known.Name, w.mark()) {
 		w.drift = Edited
 		return "", nil, nil
+	}
+	if err := w.losing(known, now, ids); err != nil {
+		return "", nil, err
 	}
 	was, maybe := w.copy.Marks, is+" "+wanted // the marks to expect if the process ends during the write
 	if w.piecewise {

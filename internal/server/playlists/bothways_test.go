@@ -29,6 +29,7 @@ type shelf struct {
 	whole  bool     // with the last call, whose answer is lost, so that no song is missing; else half are
 	writes int
 	unread int // entries of the playlist that can't be read
+	file   string // the id of a file of the person's own in the playlist, if any
 	locked bool
 }
 
@@ -59,6 +60,9 @@ func (s *shelf) Tracks(context.Context, library.Playlist, providers.LeaveOut) it
 		var tracks []library.Track
 		for _, title := range s.list {
 			tracks = append(tracks, s.track(title))
+		}
+		if s.file != "" {
+			tracks = append(tracks, library.Track{SourceID: s.file, Title: "Home"})
 		}
 		yield(tracks, nil)
 	}
@@ -323,6 +327,32 @@ func TestWhatCannotBeReadIsNotLost(t *testing.T) {
 		e.Days(1)
 		e.settle()
 		require.Equal(t, e.there.list, e.here.list)
+	})
+}
+
+func TestWhatCannotBeReadInACopyIsNotLost(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two")
+		e.there.unread = 1
+		e.here.list = []string{"One", "Two", "Three"}
+		e.settle()
+		require.Equal(t, []string{"One", "Two"}, e.there.list)
+		require.Contains(t, e.Page(e.path[:len("/playlists/1")]), "has 1 entry that Reprise can&#39;t read there")
+		e.there.unread = 0
+		e.Days(1)
+		e.settle()
+		require.Equal(t, e.here.list, e.there.list)
+	})
+}
+
+func TestAFileOfThePersonsOwnIsNotLost(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two")
+		e.here.file, e.there.list = "spotify:local:::Home:60", []string{"One", "Two", "Three"}
+		e.settle()
+		e.Days(1)
+		require.Zero(t, e.here.writes)
+		require.Contains(t, e.Page(e.path[:len("/playlists/1")]), "has 1 entry that Reprise can&#39;t read there")
 	})
 }
 
