@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ import (
 // back ends the ref of a delivery that brings changes of copies back to their playlist.
 const back = "@0"
 
+// mostTracks is how many tracks of a playlist are read at most, as at a sync.
+const mostTracks = 20_000
+
 // BackRef returns the Ref of the delivery that brings the changes of a playlist's copies back to it.
 func BackRef(playlist int64) string { return strconv.FormatInt(playlist, 10) + back }
 
@@ -36,33 +40,54 @@ func (w *playlistWriter) reread(ctx context.Context) (now *library.Playlist, tra
 	if now, err = w.find(ctx); now == nil || err != nil {
 		return now, nil, err
 	}
-	blank := func(t providers.LeftOut) {
-		if t.Blank {
-			now.Blank++
+	stored, err := storedAs(ctx, w.store, w.copy.User, w.copy.Connection, now.SourceID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tracks, err = w.all(ctx, now); err == nil && len(tracks)*2 < stored.TrackCount {
+		seen := len(tracks) // believed if it is read again
+		if tracks, err = w.all(ctx, now); err == nil && len(tracks) != seen {
+			err = &resilience.ContractError{Endpoint: library.Playlists, What: "a playlist of another length each time"}
 		}
 	}
-	for page, err := range w.there.Tracks(ctx, *now, blank) {
+	if err != nil {
+		return nil, nil, err
+	}
+	clean := *now
+	clean.Clean()
+	if stored.ID != 0 {
+		_, was, err := w.store.Playlist(ctx, w.copy.User, stored.ID)
+		if err != nil || stored.Name == clean.Name && stored.Blank == now.Blank && versions.Same(was, tracks) {
+			return now, tracks, err
+		}
+	}
+	err = w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, clean, stored.Position,
+		tracks)
+	return now, tracks, err
+}
+
+// all reads the tracks of a playlist, and sets how many places are blank.
+func (w *playlistWriter) all(ctx context.Context, p *library.Playlist) (tracks []library.Track, err error) {
+	p.Blank = 0
+	blank := func(t providers.LeftOut) {
+		if t.Blank {
+			p.Blank++
+		}
+	}
+	for page, err := range w.there.Tracks(ctx, *p, blank) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, t := range page {
 			t.Clean()
 			tracks = append(tracks, t)
 		}
-	}
-	stored, err := storedAs(ctx, w.store, w.copy.User, w.copy.Connection, now.SourceID)
-	if err != nil {
-		return nil, nil, err
-	}
-	if stored.ID != 0 {
-		_, was, err := w.store.Playlist(ctx, w.copy.User, stored.ID)
-		if err != nil || stored.Name == now.Name && versions.Same(was, tracks) {
-			return now, tracks, err
+		if len(tracks) > mostTracks {
+			return nil, &resilience.ContractError{Endpoint: library.Playlists,
+				What: fmt.Sprintf("a playlist of more than %d tracks", mostTracks)}
 		}
 	}
-	err = w.store.SavePlaylist(context.WithoutCancel(ctx), w.copy.User, w.copy.Connection, *now, stored.Position,
-		tracks)
-	return now, tracks, err
+	return tracks, nil
 }
 
 // storedAs returns the stored playlist that has an id at a connection; the zero value if it was never read.
@@ -85,11 +110,19 @@ func (w *playlistWriter) resume(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(w.copy.Pending), &ids); err != nil {
 		return err // ours
 	}
-	if now, err := w.find(ctx); now == nil || err != nil {
+	now, err := w.find(ctx)
+	if now == nil || err != nil {
+		return err
+	}
+	has, err := tracksOf(ctx, w.there, *now)
+	if err == nil && !slices.Equal(has, ids[:min(len(has), len(ids))]) { // a person has changed it since
+		_, _, err = w.reread(ctx) // which keeps it as a version
+	}
+	if err != nil {
 		return err
 	}
 	w.begun = true
-	_, _, err := w.update(ctx, ids)
+	_, _, err = w.update(ctx, ids)
 	w.begun = false
 	return err
 }
@@ -108,8 +141,19 @@ func (w *playlistWriter) prepare(ctx context.Context, list library.StoredPlaylis
 	if err != nil {
 		return err
 	}
-	b.fresh, b.untouched = now == nil || w.copy.Marks == "", w.copy.marked(marks)
+	decided := w.copy.Decided
+	if b.checkDecision(); w.copy.Decided != decided {
+		if err := w.store.Decide(context.WithoutCancel(ctx), *w.copy); err != nil {
+			return err
+		}
+	}
+	never := w.copy.Written == 0 && w.copy.Marks == "" && w.copy.Agreed == ""
+	b.fresh = now == nil || never || strings.HasSuffix(now.Name, w.mark())
+	b.untouched = w.copy.marked(marks)
 	b.searched, b.marks = searched, marks
+	if now != nil {
+		b.blankThere = now.Blank
+	}
 	w.both = b
 	return nil
 }
@@ -126,7 +170,7 @@ func (w *playlistWriter) wanted(matches []songFound) []string {
 		w.drift = Conflict
 		return nil
 	}
-	if w.copy.Marks != "" && !w.both.fresh {
+	if !w.both.fresh {
 		w.copy.Marks = w.both.marks // what comes after that is noticed
 	}
 	return w.both.ids(There)
@@ -190,6 +234,7 @@ func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection,
 	}
 	kept.RemoteID = list.SourceID
 	var wrote, again bool
+	var own string // the marks of what was last written
 	var refused error
 	read := func(do func(context.Context, *playlistWriter) error) error {
 		return d.guard.Do(ctx, a.subject(c), func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
@@ -209,7 +254,8 @@ func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection,
 		if now == nil || err != nil {
 			return err
 		}
-		w.name, kept.Marks = now.Name, markOf(sourceIDs(here))
+		own = kept.Marks
+		w.name, kept.Marks, list.Blank = now.Name, markOf(sourceIDs(here)), now.Blank
 		for _, copied := range all {
 			b, err := w.back(ctx, copied, list, here)
 			if err != nil {
@@ -242,6 +288,9 @@ func (d *playlistDeliverer) bringBack(ctx context.Context, c library.Connection,
 	}
 	if err := errors.Join(err, refused); err != nil {
 		return err
+	}
+	if !wrote {
+		kept.Marks = own
 	}
 	if err := d.finish(ctx, a, kept, Report{}); err != nil || !wrote {
 		return err
@@ -297,8 +346,11 @@ func (w *playlistWriter) back(ctx context.Context, copied Copy, list library.Sto
 		return nil, err
 	}
 	b, _, err := planOf(ctx, w.store, &copied, list, here, there)
-	if err != nil || !b.merge() {
+	if err != nil {
 		return nil, err
+	}
+	if b.blankThere = stored.Blank; !b.merge() {
+		return nil, nil
 	}
 	var wanted []library.Track
 	var at []int

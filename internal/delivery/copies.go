@@ -30,6 +30,7 @@ type Copy struct {
 	// The following is known of those that are kept equal both ways only.
 	Agreed  string // JSON: the songs when both sides were alike last; empty if they never were
 	Decided Side   // what its person keeps where changes can't be merged
+	Seen    string // what both sides were like then; see seenOf
 	Pending string // JSON: what is being written in several calls
 }
 
@@ -47,6 +48,8 @@ type copyStore interface {
 	SaveRemote(context.Context, Copy) error
 	Copies(ctx context.Context, user int64, kind string) ([]Copy, error)
 	CopyAgain(context.Context, Draft) error
+	// Decide stores the copy's Decided and Seen, and makes writing it due now.
+	Decide(context.Context, Copy) error
 	ConnectionPlaylists(ctx context.Context, user int64, conn library.ConnectionID) ([]library.StoredPlaylist, error)
 	Playlist(ctx context.Context, user, id int64) (library.StoredPlaylist, []library.Track, error)
 	PlaylistOnly(ctx context.Context, user, id int64) (library.StoredPlaylist, error)

@@ -80,9 +80,25 @@ func (d *Deliveries) Decide(ctx context.Context, user, playlist int64, conn libr
 	if err != nil {
 		return err
 	}
+	_, here, _, there, err := d.sides(ctx, kept)
+	if err != nil {
+		return err
+	}
 	defer d.publish(user, conn)
-	return errors.Join(d.Store.Decide(ctx, kept, side), settled(ctx, d.Teller, kept),
-		d.Store.CopyAgain(ctx, kept.draft()))
+	kept.Decided, kept.Seen = side, seenOf(here, there)
+	return errors.Join(d.Store.Decide(ctx, kept), settled(ctx, d.Teller, kept))
+}
+
+// sides returns a playlist and its copy, as they were read last.
+func (d *Deliveries) sides(ctx context.Context, c Copy) (list library.StoredPlaylist, here []library.Track,
+	copied library.StoredPlaylist, there []library.Track, err error) {
+	if list, here, err = d.Store.Playlist(ctx, c.User, c.playlist()); err != nil {
+		return list, nil, copied, nil, err
+	}
+	if copied, err = storedAs(ctx, d.Store, c.User, c.Connection, c.RemoteID); err == nil {
+		_, there, err = d.Store.Playlist(ctx, c.User, copied.ID)
+	}
+	return list, here, copied, there, err
 }
 
 // Sided is a song of one side of a conflict. Only says that the other side doesn't have it.
@@ -107,15 +123,7 @@ func (d *Deliveries) Dispute(ctx context.Context, user, playlist int64, conn lib
 	if err != nil {
 		return v, err
 	}
-	list, here, err := d.Store.Playlist(ctx, user, playlist)
-	if err != nil {
-		return v, err
-	}
-	stored, err := storedAs(ctx, d.Store, user, conn, kept.RemoteID)
-	if err != nil {
-		return v, err
-	}
-	_, there, err := d.Store.Playlist(ctx, user, stored.ID)
+	list, here, stored, there, err := d.sides(ctx, kept)
 	if err != nil {
 		return v, err
 	}
@@ -123,6 +131,7 @@ func (d *Deliveries) Dispute(ctx context.Context, user, playlist int64, conn lib
 	if err != nil {
 		return v, err
 	}
+	b.blankThere = stored.Blank
 	b.merge()
 	v.Why, v.Here, v.There = b.why, sided(here, b.onlyHere, b.onlyThere), sided(there, b.onlyThere, b.onlyHere)
 	return v, nil

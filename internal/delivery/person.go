@@ -20,7 +20,7 @@ type personStore interface {
 	// CountUnforwarded returns how many listens since a time StartForwarding would enqueue.
 	CountUnforwarded(ctx context.Context, user int64, conn library.ConnectionID, from time.Time) (int, error)
 	ChooseForCopy(context.Context, Copy, Choice) error
-	Decide(context.Context, Copy, Side) error
+	Decide(context.Context, Copy) error
 	DropCopy(ctx context.Context, user int64, conn library.ConnectionID, kind, ref string) error
 	Redrive(ctx context.Context, f Filter, dry bool) (int, error)
 	// Revive makes due all that waits to be sent to a connection, whether it is parked or waits for its next attempt,
@@ -157,6 +157,13 @@ func (d *Deliveries) write(ctx context.Context, user int64, ref string, conn lib
 	}
 	draft := Draft{User: user, Connection: conn, Kind: WritePlaylist, Ref: ref}
 	defer d.publish(user, conn)
+	kept, err := d.Store.Copy(ctx, user, conn, WritePlaylist, ref)
+	if err != nil && !errors.Is(err, library.ErrNotFound) {
+		return err
+	}
+	if kept.Choice == Both && kept.Drift != Gone { // it is merged, and a conflict stays until it is decided
+		return d.Store.CopyAgain(ctx, draft)
+	}
 	return errors.Join(d.Store.WantCopy(ctx, draft, into),
 		settled(ctx, d.Teller, Copy{User: user, Connection: conn, Ref: draft.Ref}))
 }

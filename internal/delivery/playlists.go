@@ -108,6 +108,10 @@ func (d *playlistDeliverer) deliver(ctx context.Context, c library.Connection, a
 			err = w.look(ctx)
 			w.own = nil
 		}
+		if resilience.IsItem(err) {
+			refused = err
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -298,7 +302,8 @@ func (w *playlistWriter) update(ctx context.Context, ids []string) (done string,
 	w.begun = true
 	if err := w.there.ReplacePlaylist(ctx, known.SourceID, w.name, ids); err != nil {
 		if resilience.IsItem(err) { // refused; perhaps only after a part of it was done
-			if now, e := tracksOf(ctx, w.there, *known); e == nil && markOf(now) == is {
+			// What an earlier write has left half done is no complete list, whatever it was before.
+			if now, e := tracksOf(ctx, w.there, *known); e == nil && markOf(now) == is && was != anything {
 				w.copy.Pending = ""
 				err = errors.Join(err, w.marks(ctx, was))
 			}

@@ -3,7 +3,9 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	"reprise/internal/library"
 	"reprise/internal/match"
@@ -57,7 +59,7 @@ func (f free) take(key string) (at int, ok bool) {
 }
 
 // join finds out which songs of both sides are the same: those that were when the sides were last alike, then those
-// that a search has found, then those that have the same names. found is the id there of each song here, and told the
+// that a search has found, then those that have the same names, also those that have other ids than they had. found is the id there of each song here, and told the
 // id here of each song there, empty where none is known.
 func join(base []pair, here, there []library.Track, found, told []string) joined {
 	j := joined{songs: append([]pair{{}}, base...), here: make([]int, len(here)), there: make([]int, len(there))}
@@ -68,11 +70,15 @@ func join(base []pair, here, there []library.Track, found, told []string) joined
 	for i := range here {
 		j.here[i], _ = byHere.take(idOf(&here[i]))
 	}
+	for i := range there {
+		j.there[i], _ = byThere.take(idOf(&there[i]))
+	}
+	// A song that isn't in the other list may be there by another id: services change them.
+	isHere, isThere := setOf(j.here), setOf(j.there)
 	byID, byName := free{}, free{}
 	toldOf := free{}
 	for i := range there {
-		j.there[i], _ = byThere.take(idOf(&there[i]))
-		if n := j.there[i]; n != 0 && j.songs[n].here != "" {
+		if n := j.there[i]; n != 0 && isHere[n] {
 			continue
 		}
 		for f, key := range map[*free]string{&byID: idOf(&there[i]), &byName: match.Key(there[i]), &toldOf: told[i]} {
@@ -93,7 +99,7 @@ func join(base []pair, here, there []library.Track, found, told []string) joined
 		},
 	} {
 		for i := range here {
-			if n := j.here[i]; n != 0 && j.songs[n].there != "" {
+			if n := j.here[i]; n != 0 && isThere[n] {
 				continue
 			}
 			at, ok := look(i)
@@ -162,6 +168,9 @@ type both struct {
 	fresh       bool     // the copy is to be made
 	untouched   bool     // the copy is as it was written
 	marks       string   // of what the copy is like; see markOf
+	wrote       Copy     // what was last written to the playlist
+	blankHere   int      // places of songs that the service has taken away
+	blankThere  int      // the same of the copy
 	searched    []bool   // which songs there were looked for here
 	now         []string // what the copy has after it was written
 	joined
@@ -176,6 +185,8 @@ func (b *both) merge() bool {
 		_ = json.Unmarshal([]byte(b.copy.Agreed), &base) // ours
 	}
 	b.joined = join(base, b.here, b.there, b.found, b.told)
+	b.keepTaken()
+	b.checkDecision()
 	b.merged, b.why = b.joined.here, ""
 	switch {
 	case b.fresh, b.copy.Decided == Here:
@@ -189,8 +200,71 @@ func (b *both) merge() bool {
 		}
 	default:
 		b.merged, b.why = versions.Merge(b.base, b.joined.here, b.joined.there)
+		if b.why == "" && (b.sudden(b.joined.here, b.joined.there) || b.sudden(b.joined.there, b.joined.here)) {
+			b.why = versions.Shrunk
+		}
 	}
 	return b.why == ""
+}
+
+// seenOf returns the marks of both sides of a playlist.
+func seenOf(here, there []library.Track) string {
+	return markOf(sourceIDs(here)) + "/" + markOf(sourceIDs(there))
+}
+
+// checkDecision drops a decision about other songs than there are now: each side has to be as its person saw it, or as
+// it was written since.
+func (b *both) checkDecision() {
+	here, there, _ := strings.Cut(b.copy.Seen, "/")
+	isHere, isThere := markOf(sourceIDs(b.here)), markOf(sourceIDs(b.there))
+	if isHere != here && !b.wrote.marked(isHere) || isThere != there && !b.copy.marked(isThere) {
+		b.copy.Decided, b.copy.Seen = "", ""
+	}
+}
+
+// sudden reports whether so much went from one side, and nothing else was done, that its service may have taken it away;
+// see versions.Changes. Its person is asked then.
+func (b *both) sudden(side, other []int) bool {
+	was, still := setOf(b.base), setOf(side)
+	left := slices.DeleteFunc(slices.Clone(b.base), func(n int) bool { return !still[n] })
+	went := 0
+	for _, n := range other {
+		if was[n] && !still[n] {
+			went++
+		}
+	}
+	return slices.Equal(left, side) && library.Sudden(went, len(b.base))
+}
+
+// keepTaken takes songs that went from a side for missing there if their places are left blank: its service has taken
+// them away, nobody has removed them.
+func (b *both) keepTaken() {
+	went := func(side []int) map[int]bool {
+		still := setOf(side)
+		return setOf(slices.DeleteFunc(slices.Clone(b.base), func(n int) bool { return still[n] }))
+	}
+	if gone := went(b.joined.there); len(gone) > 0 && len(gone) <= b.blankThere {
+		for i, n := range b.onlyHere {
+			if gone[n] && b.found[i] == b.songs[n].there {
+				b.found[i] = ""
+			}
+		}
+		for n := range gone {
+			b.songs[n].there = ""
+		}
+		b.joined.there = versions.Insert(b.joined.there, b.base, func(n int) bool { return gone[n] })
+	}
+	if gone := went(b.joined.here); len(gone) > 0 && len(gone) <= b.blankHere {
+		for i, n := range b.onlyThere {
+			if gone[n] && b.told[i] == b.songs[n].here {
+				b.told[i] = ""
+			}
+		}
+		for n := range gone {
+			b.songs[n].here = ""
+		}
+		b.joined.here = versions.Insert(b.joined.here, b.base, func(n int) bool { return gone[n] })
+	}
 }
 
 // ids returns the ids that the merged songs have on a side, in their order, of those that are known to be there.
@@ -264,8 +338,14 @@ func sourceIDs(tracks []library.Track) (ids []string) {
 // has; searched says which of its songs were looked for where the playlist comes from.
 func planOf(ctx context.Context, s copyStore, c *Copy, list library.StoredPlaylist, here, there []library.Track) (
 	b *both, searched []bool, err error) {
-	b = &both{copy: c, here: here, there: there, found: make([]string, len(here)), told: make([]string, len(there))}
+	b = &both{copy: c, here: here, there: there, blankHere: list.Blank, found: make([]string, len(here)), told: make([]string, len(there))}
 	_, err = ask(ctx, s, c.User, c.Connection, here, b.found)
+	if err == nil {
+		b.wrote, err = s.Copy(ctx, c.User, list.Connection, WritePlaylist, BackRef(list.ID))
+		if errors.Is(err, library.ErrNotFound) {
+			err = nil
+		}
+	}
 	if err == nil {
 		searched, err = ask(ctx, s, c.User, list.Connection, there, b.told)
 	}

@@ -28,9 +28,12 @@ type shelf struct {
 	breaks int      // how many replacements break off
 	whole  bool     // with the last call, whose answer is lost, so that no song is missing; else half are
 	writes int
-	unread int // entries of the playlist that can't be read
+	unread int    // entries of the playlist that can't be read
 	file   string // the id of a file of the person's own in the playlist, if any
+	blank  int    // places of songs that the service has taken away
 	locked bool
+
+	refuses bool // replacements that break off are refused
 }
 
 func (s *shelf) Prove(context.Context) (providers.Account, error) { return providers.Account{}, nil }
@@ -49,17 +52,20 @@ func (s *shelf) Find(_ context.Context, t library.Track) ([]library.Track, error
 func (s *shelf) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] {
 	return func(yield func([]library.Playlist, error) bool) {
 		if !s.absent {
-			yield([]library.Playlist{{SourceID: "rain", Name: "Rain", TrackCount: len(s.list) + s.unread,
+			yield([]library.Playlist{{SourceID: "rain", Name: "Rain", TrackCount: len(s.list) + s.unread + s.blank,
 				Snapshot: strings.Join(s.list, "/"), Locked: s.locked}}, nil)
 		}
 	}
 }
 
-func (s *shelf) Tracks(context.Context, library.Playlist, providers.LeaveOut) iter.Seq2[[]library.Track, error] {
+func (s *shelf) Tracks(_ context.Context, _ library.Playlist, left providers.LeaveOut) iter.Seq2[[]library.Track, error] {
 	return func(yield func([]library.Track, error) bool) {
 		var tracks []library.Track
 		for _, title := range s.list {
 			tracks = append(tracks, s.track(title))
+		}
+		for range s.blank {
+			left.Say(providers.LeftOut{Name: "Gone", Blank: true})
 		}
 		if s.file != "" {
 			tracks = append(tracks, library.Track{SourceID: s.file, Title: "Home"})
@@ -81,6 +87,11 @@ func (s *shelf) ReplacePlaylist(_ context.Context, _, _ string, ids []string) er
 	}
 	if s.breaks > 0 {
 		s.breaks--
+		if s.refuses {
+			s.list = titles[:len(titles)/2]
+			return &resilience.AnswerError{Meaning: &resilience.Meaning{Class: resilience.Fatal,
+				Category: resilience.Item, Scope: resilience.ScopeItem}}
+		}
 		if s.list = titles; !s.whole {
 			s.list = titles[:len(titles)/2]
 		}
@@ -126,6 +137,7 @@ func bothWays(t *testing.T, titles ...string) *ends {
 func (e *ends) read(conn library.ConnectionID, from *shelf) {
 	e.T.Helper()
 	for page := range from.Playlists(e.T.Context()) {
+		page[0].Blank = from.blank
 		for tracks := range from.Tracks(e.T.Context(), page[0], nil) {
 			require.NoError(e.T, e.DB.SavePlaylist(e.T.Context(), e.User, conn, page[0], 0, tracks))
 		}
@@ -256,6 +268,23 @@ func TestAConflictIsAskedAbout(t *testing.T) {
 	}
 }
 
+// A decision is about what its person saw.
+func TestADecisionIsNotAboutLaterChanges(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three")
+		e.here.list, e.there.list = []string{"Three", "One", "Two"}, []string{"Two", "One", "Three"}
+		e.settle()
+		e.there.list = []string{"Two", "One", "Three", "Six"} // not read yet
+		e.Call(http.MethodPost, e.path+"/conflict", `{"keep":"here"}`, http.StatusOK)
+		e.settle()
+		require.Equal(t, []string{"Two", "One", "Three", "Six"}, e.there.list)
+		require.Len(t, e.Questions(), 1)
+		e.Call(http.MethodPost, e.path+"/conflict", `{"keep":"there"}`, http.StatusOK)
+		e.settle()
+		require.Equal(t, []string{"Two", "One", "Three", "Six"}, e.here.list)
+	})
+}
+
 func TestAnEmptiedSideIsAskedAbout(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		e := bothWays(t, "One", "Two", "Three")
@@ -342,6 +371,58 @@ func TestWhatCannotBeReadInACopyIsNotLost(t *testing.T) {
 		e.Days(1)
 		e.settle()
 		require.Equal(t, e.here.list, e.there.list)
+	})
+}
+
+// What a service has taken away leaves a blank place: nobody has removed it.
+func TestWhatAServiceTakesAwayStaysOnTheOtherSide(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three")
+		e.there.blank, e.there.list = 1, []string{"One", "Three"}
+		e.settle()
+		e.Days(2)
+		require.Equal(t, []string{"One", "Two", "Three"}, e.here.list)
+		e.there.blank = 0
+		e.here.blank, e.here.list = 1, []string{"One", "Two"}
+		e.settle()
+		require.Contains(t, e.there.list, "Three")
+		require.Zero(t, e.here.writes)
+	})
+}
+
+// The form's first button merges what has changed, and leaves a question open.
+func TestWritingAgainKeepsBothSides(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three")
+		e.there.list = []string{"One", "Two", "Three", "Four"}
+		e.Call(http.MethodPut, e.path, "", http.StatusAccepted)
+		e.settle()
+		require.Equal(t, []string{"One", "Two", "Three", "Four"}, e.here.list)
+		e.here.list, e.there.list = []string{"Four", "Three", "Two", "One"}, []string{"Two", "One", "Three", "Four"}
+		e.settle()
+		e.Call(http.MethodPut, e.path, "", http.StatusAccepted)
+		require.Len(t, e.Questions(), 1)
+		e.settle()
+		require.Equal(t, []string{"Two", "One", "Three", "Four"}, e.there.list)
+		require.Equal(t, "conflict", e.copied()["drift"])
+	})
+}
+
+// What a write has left half done isn't merged, however often the service refuses the rest of it.
+func TestAWriteThatIsRefusedTwiceLosesNothing(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three", "Four")
+		e.there.breaks, e.there.refuses = 2, true
+		e.here.list = []string{"One", "Two", "Three", "Four", "Five"}
+		for range 3 {
+			e.settle()
+			e.Days(2)
+			require.Equal(t, []string{"One", "Two", "Three", "Four", "Five"}, e.here.list)
+			e.Call(http.MethodPut, e.path, "", http.StatusAccepted)
+		}
+		e.settle()
+		require.Equal(t, e.here.list, e.there.list, "breaks %d, writes %d: %v", e.there.breaks, e.there.writes,
+			e.copied()["delivery"])
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"reprise/internal/delivery"
@@ -30,8 +31,11 @@ const selectCopy = `SELECT user_id, connection, kind, ref, wanted, written, remo
 
 func scanCopy(r db.Scanner) (c delivery.Copy, err error) {
 	var at int64
+	var decided string
 	err = r.Scan(&c.User, &c.Connection, &c.Kind, &c.Ref, &c.Wanted, &c.Written, &c.RemoteID, &c.Report, &at,
-		&c.Marks, &c.Snapshot, &c.Drift, &c.Choice, &c.Agreed, &c.Decided, &c.Pending)
+		&c.Marks, &c.Snapshot, &c.Drift, &c.Choice, &c.Agreed, &decided, &c.Pending)
+	side, seen, _ := strings.Cut(decided, " ")
+	c.Decided, c.Seen = delivery.Side(side), seen
 	c.WrittenAt = db.Instant(at)
 	return c, err
 }
@@ -87,10 +91,25 @@ func (s *Store) ChooseForCopy(ctx context.Context, c delivery.Copy, choice deliv
 		c.User, c.Connection, c.Kind, c.Ref, string(choice))
 }
 
-// Decide stores whose changes a person keeps where those of both sides can't be merged.
-func (s *Store) Decide(ctx context.Context, c delivery.Copy, side delivery.Side) error {
-	return s.db.Exec(ctx, "UPDATE copies SET decided = $5 WHERE "+thisCopy,
-		c.User, c.Connection, c.Kind, c.Ref, string(side))
+// Decide stores whose changes a person keeps where those of both sides can't be merged, which is c.Decided, and c.Seen,
+// and makes writing the copy due now.
+func (s *Store) Decide(ctx context.Context, c delivery.Copy) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		err := db.ExecTx(ctx, tx, "UPDATE copies SET decided = $5 WHERE "+thisCopy,
+			c.User, c.Connection, c.Kind, c.Ref, decision(c.Decided, c.Seen))
+		if err != nil {
+			return err
+		}
+		return s.again(ctx, tx, delivery.Draft{User: c.User, Connection: c.Connection, Kind: c.Kind, Ref: c.Ref})
+	})
+}
+
+// decision is a decision as it is stored, with what it is about.
+func decision(side delivery.Side, seen string) string {
+	if side == "" {
+		return ""
+	}
+	return string(side) + " " + seen
 }
 
 // EndCopy ends the delivery of a copy, as done or as dead. If the original has changed since c was read, it returns
@@ -116,7 +135,7 @@ func (s *Store) EndCopy(ctx context.Context, id int64, c delivery.Copy, done boo
 				agreed = CASE WHEN choice = 'both' THEN CAST($11 AS TEXT) ELSE '' END,
 				decided = CASE WHEN wanted = $5 THEN CAST($12 AS TEXT) ELSE decided END, pending = $13 WHERE `+thisCopy,
 				c.User, c.Connection, c.Kind, c.Ref, c.Wanted, c.RemoteID, c.Report, db.Millis(at), c.Marks,
-				string(c.Drift), c.Agreed, string(c.Decided), c.Pending)
+				string(c.Drift), c.Agreed, decision(c.Decided, c.Seen), c.Pending)
 			if err != nil {
 				return err
 			}
@@ -174,14 +193,16 @@ func mayBecome(ctx context.Context, tx *sql.Tx, d delivery.Draft, remoteID strin
 
 // CopyAgain makes writing a copy due now. What a person has changed there stays noted, and is not written over.
 func (s *Store) CopyAgain(ctx context.Context, d delivery.Draft) error {
-	return s.db.Write(ctx, func(tx *sql.Tx) error {
-		id, err := s.outbox.EnqueueCopy(ctx, tx, d)
-		if err != nil {
-			return err
-		}
-		_, err = s.outbox.BecomeDue(ctx, tx, outbox.Expedited, outbox.IsPending+" AND d.id = $1", id)
+	return s.db.Write(ctx, func(tx *sql.Tx) error { return s.again(ctx, tx, d) })
+}
+
+func (s *Store) again(ctx context.Context, tx *sql.Tx, d delivery.Draft) error {
+	id, err := s.outbox.EnqueueCopy(ctx, tx, d)
+	if err != nil {
 		return err
-	})
+	}
+	_, err = s.outbox.BecomeDue(ctx, tx, outbox.Expedited, outbox.IsPending+" AND d.id = $1", id)
+	return err
 }
 
 // DropCopy deletes a copy that is no longer wanted. What was written to the provider stays there.

@@ -15,7 +15,7 @@ import (
 )
 
 const selectPlaylist = `SELECT id, connection, source_id, name, snapshot, track_count, shrunk_to, active, position,
-	locked <> 0, COALESCE((SELECT o.id ` + original + `), 0),
+	blank, locked <> 0, COALESCE((SELECT o.id ` + original + `), 0),
 	COALESCE((SELECT o.name ` + original + `), '') FROM playlists `
 
 // original selects the playlist that one is our copy of.
@@ -25,7 +25,7 @@ const original = `FROM copies c JOIN playlists o ON o.user_id = c.user_id AND CA
 
 func scanPlaylist(r db.Scanner) (p library.StoredPlaylist, err error) {
 	err = r.Scan(&p.ID, &p.Connection, &p.SourceID, &p.Name, &p.Snapshot, &p.TrackCount, &p.ShrunkTo, &p.Active,
-		&p.Position, &p.Locked, &p.CopyOf, &p.CopyName)
+		&p.Position, &p.Blank, &p.Locked, &p.CopyOf, &p.CopyName)
 	return p, err
 }
 
