@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"reprise/internal/library"
@@ -28,17 +26,6 @@ func lossCause(l library.PlaylistLoss) string {
 // lossCauses begins all such causes.
 const lossCauses = "songs lost from playlist "
 
-// openLosses returns the causes of the open notifications that playlists of a connection have lost songs.
-func (a *Alerts) openLosses(ctx context.Context, user int64, conn library.ConnectionID) (causes []string, err error) {
-	open, err := a.store.Notifications(ctx, user, true)
-	for _, n := range open {
-		if n.Connection == conn && strings.HasPrefix(n.Cause, lossCauses) {
-			causes = append(causes, n.Cause)
-		}
-	}
-	return causes, err
-}
-
 // Losses tells a person that playlists have lost songs, and closes what it has told once there is nothing to do about
 // it any more, or nothing that could be done: old versions of a playlist that changes often are not kept.
 func (a *Alerts) Losses(ctx context.Context, p *providers.Provider, c library.Connection, in Playlists) error {
@@ -46,19 +33,14 @@ func (a *Alerts) Losses(ctx context.Context, p *providers.Provider, c library.Co
 	if err != nil {
 		return err
 	}
-	lasting := map[string]bool{}
+	over := notify.Closing{User: c.User, Connection: c.ID, Begins: []string{lossCauses}}
 	for _, l := range all {
 		if l.Told() && !l.Over(time.Now()) {
-			lasting[lossCause(l)] = true
+			over.Causes = append(over.Causes, lossCause(l))
 			err = errors.Join(err, a.notifier.Open(ctx, lossNotice(p, c, l)))
 		}
 	}
-	open, e := a.openLosses(ctx, c.User, c.ID)
-	over := slices.DeleteFunc(open, func(cause string) bool { return lasting[cause] })
-	if err = errors.Join(err, e); len(over) == 0 {
-		return err
-	}
-	return errors.Join(err, a.notifier.Resolve(ctx, c.User, c.ID, over...))
+	return errors.Join(err, a.notifier.Close(ctx, over))
 }
 
 // lossNotice words a loss. It says who has removed the songs only if that is known.

@@ -51,11 +51,10 @@ func (a *Alerts) Disconnected(ctx context.Context, p *providers.Provider, user i
 	a.memory.forget(user, conn)
 	by := activity.ActorOf(ctx).ID // a connection that is gone does not work again
 	closed := closings(p, user, conn, by)
-	lost, err := a.openLosses(ctx, user, conn)
 	closed = append(closed, notify.Closing{User: user, Connection: conn,
-		Causes: append(lost, pastCause, notify.LostCause, lovesCause)})
-	all, e := a.store.Outlines(ctx)
-	err = errors.Join(err, e)
+		Causes: []string{pastCause, notify.LostCause, lovesCause}},
+		notify.Closing{User: user, Connection: conn, Begins: append([]string{lossCauses}, notify.CopyCauses...)})
+	all, err := a.store.Outlines(ctx)
 	if err == nil && !slices.ContainsFunc(all, func(l library.Outline) bool { return l.Provider() == p.Name }) {
 		closed = append(closed, notify.Closing{Connection: library.ConnectionID(p.Name), Causes: appCauses,
 			MendedBy: by})

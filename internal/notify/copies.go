@@ -17,6 +17,9 @@ const causeCopy = "copy of playlist "
 // causeConflict begins the cause of a question about both sides of a playlist; the playlist's id follows.
 const causeConflict = "conflict of playlist "
 
+// CopyCauses begin the causes of all questions about copies of playlists.
+var CopyCauses = []string{causeCopy, causeConflict}
+
 // CopyAsked returns the playlist about whose copy a cause asks.
 func CopyAsked(cause string) (playlist string, ok bool) { return strings.CutPrefix(cause, causeCopy) }
 

@@ -75,11 +75,13 @@ type Changes struct {
 }
 
 // Closing selects open notifications to be closed: those about a connection with one of these causes; without causes,
-// all about its credential (those with a generation). User 0 means every user.
+// all about its credential (those with a generation). User 0 means every user. Begins selects by how causes begin
+// instead, but for those in Causes.
 type Closing struct {
 	User       int64
 	Connection library.ConnectionID
 	Causes     []string
+	Begins     []string
 	// MendedBy is who has mended what they are about, and has just seen that it works; 0 for nobody.
 	MendedBy int64
 }

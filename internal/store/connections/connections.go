@@ -98,6 +98,10 @@ func (s *Store) SaveConnection(ctx context.Context, c library.Connection) (libra
 					pending = ''
 				WHERE user_id = $1 AND connection = $2`+
 				otherAccount, c.User, c.ID, c.AccountID),
+			// What was asked about copies at the other account.
+			db.ExecTx(ctx, tx, `UPDATE notifications SET resolved_at = $4 WHERE resolved_at = 0
+				AND (cause LIKE 'copy of playlist %' OR cause LIKE 'conflict of playlist %')
+				AND user_id = $1 AND connection = $2`+otherAccount, c.User, c.ID, c.AccountID, db.Millis(time.Now())),
 			db.ExecTx(ctx, tx, "DELETE FROM gaps WHERE user_id = $1 AND connection = $2"+otherAccount,
 				c.User, c.ID, c.AccountID),
 			db.ExecTx(ctx, tx, "DELETE FROM audits WHERE user_id = $1 AND connection = $2"+otherAccount,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,10 +107,25 @@ func resolve(ctx context.Context, tx *sql.Tx, c notify.Closing) ([]notify.Notifi
 	query := `UPDATE notifications SET resolved_at = $1
 		WHERE resolved_at = 0 AND connection = $2 AND ($3 = 0 OR user_id = $3)`
 	args := []any{db.Millis(time.Now()), c.Connection, c.User}
-	if len(c.Causes) == 0 {
+	if len(c.Begins) > 0 {
+		var like []string
+		for _, start := range c.Begins {
+			args = append(args, start+"%")
+			like = append(like, "cause LIKE $"+strconv.Itoa(len(args)))
+		}
+		query += " AND (" + strings.Join(like, " OR ") + ")"
+	}
+	switch {
+	case len(c.Causes) == 0 && len(c.Begins) > 0:
+	case len(c.Causes) == 0:
 		query += " AND generation > 0"
-	} else {
-		query += " AND cause IN " + db.Numbered(4, len(c.Causes))
+	default:
+		if len(c.Begins) > 0 {
+			query += " AND NOT"
+		} else {
+			query += " AND"
+		}
+		query += " cause IN " + db.Numbered(len(args)+1, len(c.Causes))
 		for _, cause := range c.Causes {
 			args = append(args, cause)
 		}
