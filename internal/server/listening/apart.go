@@ -48,7 +48,10 @@ func problemOf(v library.Comparison, now time.Time) comparing.Problem {
 	case !v.ExpiresAt.IsZero() && !v.ExpiresAt.After(now):
 		return comparing.Expired
 	}
-	return comparing.Problem(v.Problem)
+	if p := comparing.Problem(v.Problem); p != comparing.Expired {
+		return p
+	}
+	return comparing.Gone // only the signed document tells when it expires
 }
 
 // documentOf returns what the other server last answered; false if it may not be shown, or is nothing.
@@ -71,10 +74,7 @@ func (h *Handler) readApart(ctx context.Context, v library.Comparison) (library.
 		return v, err
 	}
 	v.TriedAt, v.Problem = time.Now(), string(problem)
-	switch {
-	case problem.Ended():
-		v.Document = nil // they no longer show it
-	case err == nil:
+	if err == nil { // what it refuses isn't signed: what was read is hidden, and stays
 		v.ReadAt, v.Name, v.ExpiresAt = v.TriedAt, d.Name, d.ExpiresAt
 		if v.Document, err = json.Marshal(d); err != nil {
 			return v, err
