@@ -28,7 +28,6 @@ type Store interface {
 	Admins(context.Context) ([]int64, error)
 	UserByID(ctx context.Context, id int64) (accounts.User, error)
 	Outlines(context.Context) ([]library.Outline, error)
-	Notifications(ctx context.Context, user int64, openOnly bool) ([]notify.Notification, error)
 	// WaitingFor says what waits to be sent to a connection, such as "37 listens are waiting"; empty for nothing.
 	WaitingFor(ctx context.Context, user int64, conn library.ConnectionID) (words.Text, error)
 	// Note adds an entry to the activity log.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,24 +58,18 @@ func (m *memoryStore) OpenNotification(_ context.Context, n notify.Notification)
 	return c, nil
 }
 
-func (m *memoryStore) Notifications(_ context.Context, user int64, _ bool) (
-	all []notify.Notification, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, n := range m.open {
-		if n.User == user {
-			all = append(all, n)
-		}
-	}
-	return all, nil
-}
-
 func (m *memoryStore) ResolveNotifications(_ context.Context, all ...notify.Closing) (c notify.Changes, _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, closing := range all {
 		m.open = slices.DeleteFunc(m.open, func(n notify.Notification) bool {
-			concerned := slices.Contains(closing.Causes, n.Cause) || len(closing.Causes) == 0 && n.Generation > 0
+			named := slices.Contains(closing.Causes, n.Cause)
+			concerned := named || len(closing.Causes) == 0 && n.Generation > 0
+			if len(closing.Begins) > 0 {
+				concerned = !named && slices.ContainsFunc(closing.Begins, func(start string) bool {
+					return strings.HasPrefix(n.Cause, start)
+				})
+			}
 			if !concerned || n.Connection != closing.Connection || closing.User != 0 && n.User != closing.User {
 				return false
 			}

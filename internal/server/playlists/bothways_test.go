@@ -14,6 +14,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/notify"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/server/servertest"
@@ -405,6 +406,15 @@ func TestWritingAgainKeepsBothSides(t *testing.T) {
 		e.settle()
 		require.Equal(t, []string{"Two", "One", "Three", "Four"}, e.there.list)
 		require.Equal(t, "conflict", e.copied()["drift"])
+		end := notify.Closing{User: e.User, Connection: "navidrome", Begins: notify.CopyCauses}
+		end.Causes = []string{"conflict of playlist " + strings.Split(e.path, "/")[2]}
+		changed, err := e.DB.ResolveNotifications(t.Context(), end)
+		require.NoError(t, err)
+		require.Empty(t, changed.Others, "but for this one")
+		end.Causes = nil
+		changed, err = e.DB.ResolveNotifications(t.Context(), end)
+		require.NoError(t, err)
+		require.Len(t, changed.Others, 1)
 	})
 }
 
