@@ -102,7 +102,7 @@ func TestBrowserBreaksAndRecoversInTwoTabs(t *testing.T) {
 		do(t, tab, chromedp.Evaluate(`document.body.dataset.linked = "", 0`, nil))
 	}
 	require.NoError(t, p.stop(syscall.SIGTERM))
-	p = startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
+	startAt(t, dir, strings.TrimPrefix(p.url, "http://"), worldEnv(w)...)
 	for _, tab := range both {
 		do(t, tab, holds(`document.body.dataset.linked === "yes"`), holds(lineOfBanner+` === 1`))
 		announced(t, tab, 0, 1)

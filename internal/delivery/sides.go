@@ -59,8 +59,8 @@ func (f free) take(key string) (at int, ok bool) {
 }
 
 // join finds out which songs of both sides are the same: those that were when the sides were last alike, then those
-// that a search has found, then those that have the same names, also those that have other ids than they had. found is the id there of each song here, and told the
-// id here of each song there, empty where none is known.
+// that a search has found, then those that have the same names, also those that have other ids than they had.
+// found is the id there of each song here, and told the id here of each song there, empty where none is known.
 func join(base []pair, here, there []library.Track, found, told []string) joined {
 	j := joined{songs: append([]pair{{}}, base...), here: make([]int, len(here)), there: make([]int, len(there))}
 	byHere, byThere := free{}, free{}
@@ -222,8 +222,8 @@ func (b *both) checkDecision() {
 	}
 }
 
-// sudden reports whether so much went from one side, and nothing else was done, that its service may have taken it away;
-// see versions.Changes. Its person is asked then.
+// sudden reports whether so much went from one side, and nothing else was done, that its service may have taken it
+// away; see versions.Changes. Its person is asked then.
 func (b *both) sudden(side, other []int) bool {
 	was, still := setOf(b.base), setOf(side)
 	left := slices.DeleteFunc(slices.Clone(b.base), func(n int) bool { return !still[n] })
@@ -338,7 +338,8 @@ func sourceIDs(tracks []library.Track) (ids []string) {
 // has; searched says which of its songs were looked for where the playlist comes from.
 func planOf(ctx context.Context, s copyStore, c *Copy, list library.StoredPlaylist, here, there []library.Track) (
 	b *both, searched []bool, err error) {
-	b = &both{copy: c, here: here, there: there, blankHere: list.Blank, found: make([]string, len(here)), told: make([]string, len(there))}
+	b = &both{copy: c, here: here, there: there, blankHere: list.Blank,
+		found: make([]string, len(here)), told: make([]string, len(there))}
 	_, err = ask(ctx, s, c.User, c.Connection, here, b.found)
 	if err == nil {
 		b.wrote, err = s.Copy(ctx, c.User, list.Connection, WritePlaylist, BackRef(list.ID))

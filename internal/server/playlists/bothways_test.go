@@ -59,7 +59,8 @@ func (s *shelf) Playlists(context.Context) iter.Seq2[[]library.Playlist, error] 
 	}
 }
 
-func (s *shelf) Tracks(_ context.Context, _ library.Playlist, left providers.LeaveOut) iter.Seq2[[]library.Track, error] {
+func (s *shelf) Tracks(_ context.Context, _ library.Playlist, left providers.LeaveOut) iter.Seq2[[]library.Track,
+	error] {
 	return func(yield func([]library.Track, error) bool) {
 		var tracks []library.Track
 		for _, title := range s.list {
