@@ -313,7 +313,8 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 	require.Len(t, changes, len(signIn))
 	require.NoError(t, l.held.Change(t.Context(), changes))
 	require.Equal(t, config.OpenID{Issuer: "https://auth.example.org", ClientID: "reprise",
-		ClientSecret: "of the client", Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music", AdminGroup: "admins",
+		ClientSecret: "of the client", Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music",
+		AdminGroup:  "admins",
 		GroupsClaim: "roles", CreateAccounts: true, Session: time.Hour, Form: config.FormHidden},
 		l.server.Issuer.Settings())
 	require.Equal(t, config.Proxy{Header: "Remote-User", From: []string{"10.0.0.7/32"}, CreateAccounts: true,

@@ -237,18 +237,21 @@ func (h *Handler) loginAPI(c echo.Context, in *signInRequest) (out core.None, _ 
 
 // codePage asks somebody whose password was right for a code.
 func (h *Handler) codePage(c echo.Context) error {
-	if _, _, err := h.core.Halfway(c.Request().Context()); err != nil {
-		return h.startAgain(c, err)
+	if _, after, err := h.core.Halfway(c.Request().Context()); err != nil {
+		return h.startAgain(c, after, err)
 	}
 	return h.showCode(c, http.StatusOK, "")
 }
 
-// startAgain leads to the sign-in page if nobody has typed a password, or too long ago.
-func (h *Handler) startAgain(c echo.Context, err error) error {
-	if errors.Is(err, accounts.ErrUnknown) {
+// startAgain leads to the sign-in page, and from there to a page, if nobody has typed a password, or too long ago.
+func (h *Handler) startAgain(c echo.Context, after string, err error) error {
+	switch {
+	case !errors.Is(err, accounts.ErrUnknown):
+		return err
+	case after == "" || after == "/":
 		return c.Redirect(http.StatusSeeOther, "/login")
 	}
-	return err
+	return c.Redirect(http.StatusSeeOther, "/login?local&after="+url.QueryEscape(after))
 }
 
 func (h *Handler) showCode(c echo.Context, status int, problem string) error {
@@ -262,7 +265,7 @@ const recoveryQuery = "?recovery=yes"
 func (h *Handler) codePost(c echo.Context) error {
 	u, after, err := h.core.Halfway(c.Request().Context())
 	if err != nil {
-		return h.startAgain(c, err)
+		return h.startAgain(c, after, err)
 	}
 	if err := h.core.ShowCode(c, u, c.FormValue("code")); err != nil {
 		p := h.core.Problem(c, err)
