@@ -1,8 +1,6 @@
 package oauth_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"html"
@@ -10,9 +8,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -25,6 +20,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/openid/openidtest"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/hosts"
@@ -32,44 +28,6 @@ import (
 	"reprise/internal/store"
 	"reprise/internal/storetest"
 )
-
-// buildServer builds the real server from its own module, so that the product does not depend on it.
-func buildServer(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "oidcserver")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("testdata", "oidcserver"), "-o", program, ".")
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOWORK=off", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("The OAuth 2 server of this test cannot be built. Its module, github.com/zitadel/oidc/v3, has to "+
-			"come from the "+
-			"module cache or from the Go proxy (%v):\n%s", err, out)
-	}
-	return program
-}
-
-// startServer runs the server until the end of the test and returns its address.
-func startServer(t *testing.T, program string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(program, append([]string{"-redirect", redirect}, args...)...)
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		defer late.Stop()
-		require.NoError(t, stdin.Close())
-		require.NoError(t, cmd.Wait(), "it ends with its standard input")
-	})
-	address, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err, "the server does not start")
-	return strings.TrimSpace(address)
-}
 
 // installation is Reprise's side of a real server: the database, and what is built on it.
 type installation struct {
@@ -87,7 +45,7 @@ type installation struct {
 
 func startInstallation(t *testing.T, program string, args ...string) *installation {
 	t.Helper()
-	issuer := startServer(t, program, args...)
+	issuer := openidtest.StartZitadel(t, program, redirect, args...)
 	var found struct {
 		Auth       string `json:"authorization_endpoint"`
 		Token      string `json:"token_endpoint"`

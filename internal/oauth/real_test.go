@@ -11,6 +11,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/oauth"
+	"reprise/internal/openid/openidtest"
 	"reprise/internal/resilience"
 )
 
@@ -18,7 +19,7 @@ import (
 // over the real store.
 func TestRealServer(t *testing.T) {
 	t.Parallel()
-	program := buildServer(t)
+	program := openidtest.BuildZitadel(t, "testdata/oidcserver")
 	t.Run("a permission's life", func(t *testing.T) {
 		t.Parallel()
 		testLife(t, startInstallation(t, program))

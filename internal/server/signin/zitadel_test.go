@@ -3,31 +3,24 @@ package signin_test
 import (
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/zitadel/oidc/v3/example/server/exampleop"
-	"github.com/zitadel/oidc/v3/example/server/storage"
 
 	"reprise/internal/config"
 	"reprise/internal/openid"
+	"reprise/internal/openid/openidtest"
 )
 
 // Somebody comes in from an issuer that others have written: zitadel's, with its own sign-in page.
 func TestComingFromZitadelsIssuer(t *testing.T) {
 	t.Parallel()
-	var issuer http.Handler
-	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { issuer.ServeHTTP(w, r) }))
-	t.Cleanup(far.Close)
-	storage.RegisterClients(storage.WebClient("reprise", "of the client",
-		"https://music.example.org/sign-in/oidc/callback"))
-	issuer = exampleop.SetupServer(far.URL, storage.NewStorage(storage.NewUserStore(far.URL)), nil, false)
-
+	far := openidtest.StartZitadel(t, openidtest.BuildZitadel(t, "../../oauth/testdata/oidcserver"),
+		"https://music.example.org/sign-in/oidc/callback")
 	h := withIssuer(t, nil)
-	h.Issuer = openid.New(http.DefaultClient, config.OpenID{Issuer: far.URL, ClientID: "reprise",
-		ClientSecret: "of the client", Scopes: []string{"openid", "profile", "email"}, GroupsClaim: "groups",
+	h.Issuer = openid.New(http.DefaultClient, config.OpenID{Issuer: far, ClientID: "reprise",
+		Scopes: []string{"openid", "profile", "email"}, GroupsClaim: "groups",
 		CreateAccounts: true, Form: config.FormShown})
 	h.Restart()
 	v := h.visitor()
