@@ -20,7 +20,7 @@ import (
 // A copy with the choice Both is kept equal with its playlist in both directions. Its delivery reads the copy, merges
 // what has changed on both sides since they were last alike, and writes the copy. What is to change in the playlist is
 // a delivery of its own, to the connection that the playlist comes from, with a ref that ends with back: another server
-// may make the calls there. Each delivery reads its side first and merges anew, so it may end at any point.
+// may make the calls there. Each delivery reads its side first and merges again, so it can stop at any point.
 
 // back ends the ref of a delivery that brings changes of copies back to their playlist.
 const back = "@0"

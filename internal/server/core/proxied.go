@@ -14,7 +14,7 @@ import (
 
 type proxiedContext struct{}
 
-// WithProxied returns a context of a request of which a trusted reverse proxy says who sent it.
+// WithProxied returns the context of a request whose sender a trusted reverse proxy has named.
 func WithProxied(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, proxiedContext{}, name)
 }

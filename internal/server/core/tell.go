@@ -12,7 +12,7 @@ import (
 	"reprise/internal/words"
 )
 
-// What people are told about the access to their account. The names are the causes of the notifications, and with them
+// What people are told about access to their account. The names are the causes of the notifications, and with them
 // the ids of their sentences.
 const (
 	ToldSecondStepOn    = "second_step_on"

@@ -14,7 +14,7 @@ import (
 	"reprise/web/ui"
 )
 
-// accountPath is the page of a person's own account, of which this is a part.
+// accountPath is the page of a person's own account; the factors are a part of it.
 const accountPath = "/settings/account"
 
 // Handler answers for the factors of a person.

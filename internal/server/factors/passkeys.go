@@ -245,7 +245,7 @@ func (h *Handler) add(c echo.Context, in *addPasskeyRequest) (out Passkey, _ err
 	return viewPasskey(p), err
 }
 
-// refused logs why a passkey is not taken, of which nobody is told more.
+// refused logs why a passkey is not accepted. Nobody is told more than that it isn't.
 func (h *Handler) refused(c echo.Context, err error) error {
 	h.core.Log.Warn("passkey refused", "address", c.RealIP(), "err", err)
 	return errAlien

@@ -122,7 +122,7 @@ func (h *Handler) confirm(c echo.Context, code string) (recovery []string, err e
 func (h *Handler) confirmForm(c echo.Context) error {
 	recovery, err := h.confirm(c, c.FormValue("code"))
 	switch {
-	case errors.Is(err, library.ErrNotFound): // it was turned on in another tab, or begun anew
+	case errors.Is(err, library.ErrNotFound): // it was turned on in another tab, or begun again
 		return c.Redirect(http.StatusSeeOther, core.SecondStepPath)
 	case err != nil:
 		p := h.core.Problem(c, err)
