@@ -458,7 +458,7 @@ var arrows = map[string][]string{
 	"internal/server/songs": {"internal/delivery", "internal/library", "internal/server/core"},
 	"internal/server/signin": {
 		"internal/accounts", "internal/activity", "internal/config", "internal/library", "internal/openid",
-		"internal/server/core",
+		"internal/server/core", "internal/server/people",
 	},
 	"internal/server/sessions": {
 		"internal/accounts", "internal/activity", "internal/server/core",

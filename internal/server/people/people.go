@@ -23,13 +23,19 @@ type Options struct {
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
 	Steps    Steps
-	// Outside returns what people call the issuer by which they can sign in as well, empty for none, and how the form
-	// of the password is shown beside it: "shown", "hidden" or "skipped".
-	Outside func() (name, form string)
+	// Outside returns the issuer at which people can sign in as well; a zero one for none.
+	Outside func() Outside
 	// Away returns where a browser goes after signing out, so that a session elsewhere ends as well; empty for nowhere.
 	Away func(context.Context, accounts.Arrival) string
 	// Passkeys returns the button that signs in with a passkey, and leads to a page; nil where none can be used.
 	Passkeys func(after string) *ui.Passkeys
+}
+
+// Outside is an issuer at which people can sign in as well.
+type Outside struct {
+	Name   string // what people call it; empty for none
+	Beside bool   // the form of the password is beside its button, not behind a link
+	Skips  bool   // browsers go on to it by themselves
 }
 
 // Steps leads a person through their first steps.
@@ -45,7 +51,7 @@ type Handler struct {
 	accounts *accounts.Accounts
 	courier  *notify.Courier
 	steps    Steps
-	outside  func() (name, form string)
+	outside  func() Outside
 	away     func(context.Context, accounts.Arrival) string
 	passkeys func(after string) *ui.Passkeys
 }
@@ -160,20 +166,15 @@ func (h *Handler) loginPage(c echo.Context) error {
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, after)
 	}
-	if name, form := h.outside(); name != "" && form == skipped && !c.QueryParams().Has("local") {
+	if h.outside().Skips && !c.QueryParams().Has("local") {
 		return c.Redirect(http.StatusSeeOther, "/sign-in/oidc?after="+url.QueryEscape(after))
 	}
 	return h.showLogin(c, http.StatusOK, loginView{After: after, Local: c.QueryParams().Has("local")})
 }
 
-// skipped is how the form of the password is shown where the browser goes on to the issuer by itself, and shown where
-// it is beside the issuer's button.
-const skipped, shown = "skipped", "shown"
-
 func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
-	var form string
-	v.Outside, form = h.outside()
-	v.Local = v.Local || v.Outside == "" || form == shown || v.Problem != ""
+	out := h.outside()
+	v.Outside, v.Local = out.Name, v.Local || out.Name == "" || out.Beside || v.Problem != ""
 	v.Passkeys = h.passkeys(v.After)
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }

@@ -21,11 +21,11 @@ type Redeemer struct {
 	core    *core.Core
 	links   *accounts.Links
 	steps   Steps
-	outside func() (name, form string)
+	outside func() Outside
 }
 
 // NewRedeemer returns a Redeemer. See [Options] for outside.
-func NewRedeemer(k *core.Core, links *accounts.Links, s Steps, outside func() (name, form string)) *Redeemer {
+func NewRedeemer(k *core.Core, links *accounts.Links, s Steps, outside func() Outside) *Redeemer {
 	return &Redeemer{core: k, links: links, steps: s, outside: outside}
 }
 
@@ -100,7 +100,7 @@ func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 	}
 	if v.Kind == accounts.Invitation {
 		v.Way = h.steps.First(v.Role)
-		v.Outside, _ = h.outside()
+		v.Outside = h.outside().Name
 	}
 	return h.core.Show(c, status, v.title(c.Request().Context()), redeem(v))
 }

@@ -10,8 +10,10 @@ import (
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
+	"reprise/internal/config"
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/server/people"
 	"reprise/internal/words"
 	"reprise/web/ui"
 )
@@ -172,11 +174,10 @@ func (v identitiesView) lead(ctx context.Context) string {
 	return words.T(ctx, "openid.off_lead")
 }
 
-// Outside returns what the sign-in page calls the issuer, empty for none, and how it shows the form of the password;
-// see package config.
-func (h *Handler) Outside() (name, form string) {
+// Outside returns the issuer as the sign-in page shows it.
+func (h *Handler) Outside() (o people.Outside) {
 	if s := h.issuer.Settings(); s.On() {
-		return h.called(), s.Form
+		o = people.Outside{Name: h.called(), Beside: s.Form == config.FormShown, Skips: s.Form == config.FormSkipped}
 	}
-	return "", ""
+	return o
 }
