@@ -25,10 +25,7 @@ import (
 // balance starts a load balancer in front of servers, and returns its address. It ends with the test.
 func balance(t testing.TB, servers ...string) string {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	at := free.Addr().String()
-	require.NoError(t, free.Close())
+	at := childtest.Address(t)
 	var settings strings.Builder
 	settings.WriteString("defaults\n mode http\n timeout connect 2s\n timeout client 1m\n timeout server 1m\n" +
 		"frontend music\n bind " + at + "\n default_backend reprise\n" +

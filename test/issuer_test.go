@@ -18,7 +18,7 @@ import (
 // issuer starts an issuer of OpenID Connect that others have written, for a server that listens at an address.
 func issuer(t *testing.T, server string) (address string) {
 	t.Helper()
-	address = "http://" + free(t)
+	address = "http://" + childtest.Address(t)
 	c, said := exec.Command("node", "testdata/issuer/issuer.mjs",
 		filepath.Join(cacheDir(t), "oidc-provider-9.13.3", "node_modules"), address,
 		server+"/sign-in/oidc/callback", server+"/sign-in/oidc/back-channel"), &buffer{}
@@ -71,7 +71,7 @@ func (v *person) through(name string) string {
 // nothing of Reprise but what its page says; an administrator opens the door to them.
 func TestSigningInFromAnIssuerAtHome(t *testing.T) {
 	t.Parallel()
-	listen := free(t)
+	listen := childtest.Address(t)
 	far := issuer(t, "http://"+listen)
 	p := startAt(t, t.TempDir(), listen, "REPRISE_AUTH_OIDC_ISSUER="+far, "REPRISE_AUTH_OIDC_CLIENT_ID=reprise",
 		"REPRISE_AUTH_OIDC_CLIENT_SECRET=of the client", "REPRISE_AUTH_OIDC_ALLOW_GROUP=music",

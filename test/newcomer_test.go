@@ -1,22 +1,14 @@
 package test
 
 import (
-	"net"
 	"net/url"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
-)
 
-// nowhere returns the address of a port of this machine at which nothing listens.
-func nowhere(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return "http://" + l.Addr().String()
-}
+	"reprise/internal/childtest"
+)
 
 // signedIn opens the sign-in page in a browser, and signs Alice in.
 func signedIn(t *testing.T, server *process) *hands {
@@ -43,7 +35,7 @@ func TestBrowserSaysThatItConnects(t *testing.T) {
 	server.newcomer()
 	p := signedIn(t, server)
 	do(t, p.tab, chromedp.Navigate(server.url+"/connect/navidrome"))
-	p.types("#field-url", nowhere(t), "#field-username", "alice", "#field-password", "secret")
+	p.types("#field-url", "http://"+childtest.Address(t), "#field-username", "alice", "#field-password", "secret")
 	do(t, p.tab, chromedp.Evaluate(watchButton, nil))
 	p.click("main form.fields > button")
 	do(t, p.tab, chromedp.WaitVisible("#problem", byQuery), holds(`sessionStorage.busy === "Connecting…"`),

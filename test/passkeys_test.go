@@ -8,12 +8,14 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/childtest"
 )
 
 // Promise: A person adds a passkey in the browser, and signs in with nothing else.
 func TestBrowserSignsInWithAPasskey(t *testing.T) {
 	t.Parallel()
-	address := free(t)
+	address := childtest.Address(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	// Browsers let no page use passkeys at an IP address.

@@ -117,15 +117,6 @@ func traefik(t *testing.T, all []string, what string) string {
 	return all[1] + all[2]
 }
 
-// free returns an address at which nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // run starts a proxy with a configuration of the page, in which programs have other addresses. It ends with the test.
 func (p proxy) run(t *testing.T, text, listen string, at map[string]string) {
 	t.Helper()
@@ -169,7 +160,7 @@ func (p proxy) run(t *testing.T, text, listen string, at map[string]string) {
 // behind starts a server behind a proxy, which people reach at a path.
 func (p proxy) behind(t *testing.T, what, path string, w *demo.World) *process {
 	t.Helper()
-	listen, server := free(t), free(t)
+	listen, server := childtest.Address(t), childtest.Address(t)
 	p.run(t, p.configuration(t, what), listen, map[string]string{"127.0.0.1:8420": server})
 	return startAt(t, t.TempDir(), server, append(worldEnv(w), "REPRISE_BASE_URL=http://"+listen+path,
 		"REPRISE_TRUSTED_PROXIES=127.0.0.1")...)
@@ -316,7 +307,7 @@ func TestASignInPageInFront(t *testing.T) {
 		}
 		t.Run(p.kind, func(t *testing.T) {
 			t.Parallel()
-			listen, server := free(t), free(t)
+			listen, server := childtest.Address(t), childtest.Address(t)
 			p.run(t, p.configuration(t, "sign-in"), listen,
 				map[string]string{"127.0.0.1:8420": server, "127.0.0.1:9091": authelia(t)})
 			s := startAt(t, t.TempDir(), server, "REPRISE_BASE_URL=http://"+listen,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/demo"
 	"reprise/internal/soak"
 )
@@ -39,9 +40,6 @@ func speaks(t *testing.T, text string) string {
 // foreign returns addresses in the server's own network, by what is there.
 func foreign(t *testing.T) map[string]string {
 	t.Helper()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
 	answer := func(status int, kind, body string) string {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -54,7 +52,7 @@ func foreign(t *testing.T) map[string]string {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its queue
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = silent.Close() })
-	return map[string]string{"silent": silent.Addr().String(), "closed": closed.Addr().String(),
+	return map[string]string{"silent": silent.Addr().String(), "closed": childtest.Address(t),
 		"ssh": speaks(t, "SSH-2.0-OpenSSH_9.9\r\n"), "cut": speaks(t, ""),
 		"page":   answer(200, "text/html", "<html><title>Router</title></html>"),
 		"locked": answer(401, "text/html", "<html>Sign in</html>"), "nothing": answer(404, "text/plain", "no"),

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -118,17 +117,9 @@ func (e *evening) watch() {
 		filepath.Join(dir, "prometheus.yml"): c, filepath.Join(dir, "alerts.yaml"): scaled(t)} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	for try := range 5 { // another program may take the port in between
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		address := l.Addr().String()
-		require.NoError(t, l.Close())
-		if e.prom = "http://" + address; e.started(dir, address) {
-			return
-		}
-		t.Logf("Prometheus did not start on try %d", try+1)
-	}
-	require.FailNow(t, "Prometheus does not start")
+	address := childtest.Address(t)
+	e.prom = "http://" + address
+	require.True(t, e.started(dir, address), "Prometheus does not start")
 }
 
 // started starts Prometheus and reports whether it became ready.

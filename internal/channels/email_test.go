@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/resilience"
 	"reprise/internal/resilience/transport"
 	"reprise/internal/words"
@@ -177,12 +178,9 @@ func TestASecondTryWithoutTLSIsNoSecondAttempt(t *testing.T) {
 
 func TestAnUnreachableMailServer(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, ln.Close())
 	config := newService(t).config()
-	address := resilience.Secret("smtp://" + ln.Addr().String() + "/?from=a@x.org&to=b@x.org")
-	err = New(config).Send(t.Context(), resilience.Call{}, email.Name, address, sample())
+	address := resilience.Secret("smtp://" + childtest.Address(t) + "/?from=a@x.org&to=b@x.org")
+	err := New(config).Send(t.Context(), resilience.Call{}, email.Name, address, sample())
 	require.Equal(t, resilience.Network, resilience.VerdictOf(err).Category)
 	config.Dial = func(context.Context, string, string) (net.Conn, error) {
 		return nil, &resilience.SettingError{Setting: "allow_private_upstreams",

@@ -3,12 +3,12 @@ package datadir
 import (
 	"errors"
 	"io"
-	"net"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/resilience"
 	"reprise/internal/store"
 	"reprise/internal/store/db"
@@ -18,13 +18,11 @@ import (
 // worth trying again soon.
 func TestSentencesKeepTheTypeOfTheTrouble(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close()) // nobody answers there
 	secret := db.NewSecret()
 	key, err := db.NewKey(secret)
 	require.NoError(t, err)
-	away := "postgres://reprise:secret@" + l.Addr().String() + "/reprise"
+	nobody := childtest.Address(t)
+	away := "postgres://reprise:secret@" + nobody + "/reprise"
 	d := Dir{Path: t.TempDir(), SecretKey: resilience.Secret(secret), DatabaseURL: resilience.Secret(away)}
 	keyless := Dir{Path: t.TempDir(), DatabaseURL: resilience.Secret(away)}
 	ctx := t.Context()
@@ -39,7 +37,7 @@ func TestSentencesKeepTheTypeOfTheTrouble(t *testing.T) {
 	} {
 		err := use()
 		require.ErrorContains(t, err, "The database server can't be reached. Check that it's running", name)
-		require.ErrorContains(t, err, "reprise at "+l.Addr().String(), name)
+		require.ErrorContains(t, err, "reprise at "+nobody, name)
 		_, ok := errors.AsType[*resilience.LocalError](err)
 		require.True(t, ok, "%s: %v", name, err)
 	}

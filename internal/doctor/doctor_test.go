@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/childtest"
 	"reprise/internal/config"
 	"reprise/internal/datadir"
 	"reprise/internal/demo"
@@ -84,15 +85,6 @@ func service(t testing.TB, ahead time.Duration, secure bool) string {
 	}
 	t.Cleanup(s.Close)
 	return s.URL
-}
-
-// closedPort returns an address where nothing listens.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return "http://" + l.Addr().String()
 }
 
 // says requires a line of that level that contains the words.
@@ -165,7 +157,7 @@ func TestACheckSaysWhatIsWrongWithKeys(t *testing.T) {
 
 func TestACheckNamesTheStepThatFails(t *testing.T) {
 	t.Parallel()
-	closed, behind := closedPort(t), service(t, 2*time.Minute, false)
+	closed, behind := "http://"+childtest.Address(t), service(t, 2*time.Minute, false)
 	env := []string{"REPRISE_CONTACT=me@example.org", "REPRISE_PROVIDERS_SPOTIFY_CLIENT_ID=id",
 		"REPRISE_PROVIDERS_SPOTIFY_API_URL=http://x.invalid",
 		"REPRISE_PROVIDERS_SPOTIFY_TOKEN_URL=" + behind, "REPRISE_PROVIDERS_LISTENBRAINZ_API_URL=" + closed,

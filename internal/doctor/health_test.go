@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/childtest"
 	"reprise/internal/config"
 )
 
@@ -53,10 +53,7 @@ func TestHealthSaysWhatTheServerSays(t *testing.T) {
 
 func TestHealthWithoutAServer(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	at := l.Addr().String()
-	require.NoError(t, l.Close())
+	at := childtest.Address(t)
 	var out strings.Builder
 	require.ErrorIs(t, Health(t.Context(), at, nil, &out), ErrProblems)
 	require.Equal(t, "Reprise does not answer at "+at+": nothing is listening on that port of "+at+

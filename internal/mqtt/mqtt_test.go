@@ -84,10 +84,7 @@ func newBroker(t *testing.T) *broker {
 	t.Helper()
 	_, err := exec.LookPath(program)
 	require.NoError(t, err, "This test needs the Debian package mosquitto (apt-get install it).")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	b := &broker{t: t, at: free.Addr().String(), conf: filepath.Join(t.TempDir(), "mosquitto.conf")}
-	require.NoError(t, free.Close())
+	b := &broker{t: t, at: childtest.Address(t), conf: filepath.Join(t.TempDir(), "mosquitto.conf")}
 	passwords := filepath.Join(t.TempDir(), "passwords")
 	out, err := exec.Command("mosquitto_passwd", "-c", "-b", passwords, "reprise", "a p@ssword").CombinedOutput()
 	require.NoError(t, err, string(out))

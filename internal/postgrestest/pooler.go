@@ -32,7 +32,8 @@ func Pooler(t testing.TB, database string, ignore ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	port, name := freePort(t), strings.TrimPrefix(u.Path, "/")
+	_, port, _ := net.SplitHostPort(childtest.Address(t))
+	name := strings.TrimPrefix(u.Path, "/")
 	password, _ := u.User.Password()
 	settings := "[databases]\n" + name + " = host=" + u.Hostname() + " port=" + u.Port() + " user=" +
 		u.User.Username() + " password='" + password + "'\n[pgbouncer]\npool_mode = transaction\n" +

@@ -263,7 +263,7 @@ func (s *Server) Resume() {
 	for range 5 {
 		port := s.port
 		if port == "" {
-			port = freePort(s.t)
+			_, port, _ = net.SplitHostPort(childtest.Address(s.t))
 		}
 		line := []string{"-D", s.data(), "-p", port, "-k", s.dir, "-c", "listen_addresses=127.0.0.1"}
 		for _, one := range s.settings {
@@ -345,14 +345,4 @@ func address(port, name string) string {
 		RawQuery: "sslmode=disable",
 	}
 	return u.String()
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

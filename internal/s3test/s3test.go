@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,7 +61,7 @@ func Start(t testing.TB, args ...string) *Server {
 	t.Cleanup(s.Stop)
 	var err error
 	for range 5 { // another program may take the port meanwhile
-		s.address = freeAddress(t)
+		s.address = childtest.Address(t)
 		s.URL = "http://" + s.address
 		if err = s.run(); err == nil {
 			return s
@@ -108,16 +107,6 @@ func ownModule() (string, error) {
 		at = filepath.Dir(at)
 	}
 	return "", err
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // run starts the process and waits until the server answers.

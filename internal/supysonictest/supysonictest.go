@@ -124,7 +124,7 @@ func (s *Server) cli(ctx context.Context, args ...string) {
 func (s *Server) run(ctx context.Context) {
 	s.t.Helper()
 	for range 5 {
-		port := freePort(s.t)
+		_, port, _ := net.SplitHostPort(childtest.Address(s.t))
 		serverCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 		cmd := exec.CommandContext(serverCtx, "supysonic-server", "-S", "waitress", "-h", "127.0.0.1", "-p", port)
 		cmd.Env = s.env
@@ -150,17 +150,6 @@ func (s *Server) run(ctx context.Context) {
 		s.t.Logf("supysonic-server did not come up on port %s: %s", port, out.String())
 	}
 	s.t.Fatal("supysonic-server did not come up. " + needs)
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
 
 // answers waits until a Subsonic server answers at addr, and returns false if the process or ctx ends before. What else

@@ -80,11 +80,8 @@ folder:
   envelope_to_add
   user = `+who+"\n", "DIR", dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf"), []byte(conf), 0o644))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(childtest.Address(t))
 	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
 	return &eximServer{t: t, dir: dir, port: port}
 }
 
