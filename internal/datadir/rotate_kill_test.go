@@ -4,6 +4,7 @@ package datadir
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"reprise/internal/store/db"
 )
 
 // rotating is the environment variable that makes the test's own program change the key of a directory.
@@ -87,6 +90,12 @@ func parts(t *testing.T, dir string) []string {
 func TestWhatAKilledBackupLeftIsRemoved(t *testing.T) {
 	t.Parallel()
 	d := household(t, 3)
+	// The first and the last program that has a database open locks all others out for a moment. The backup, which is
+	// frozen at any time, must be neither.
+	open, err := sql.Open("sqlite", filepath.Join(d.Path, db.FileName))
+	require.NoError(t, err)
+	defer open.Close()
+	require.NoError(t, open.QueryRowContext(t.Context(), "SELECT count(*) FROM users").Scan(new(int)))
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), copying+"="+d.Path)
 	require.NoError(t, c.Start())
