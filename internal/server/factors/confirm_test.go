@@ -77,6 +77,31 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 	})
 }
 
+// What was typed before is there again after the confirmation, but for a password.
+func TestAConfirmationKeepsWhatWasTyped(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		_, err := p.Accounts.Create(t.Context(), "Dana", servertest.Password, accounts.Admin, false)
+		require.NoError(t, err)
+		h := &person{p.Household, "Dana"}
+		h.fresh()
+		h.types(servertest.Password)
+		time.Sleep(11 * time.Minute)
+		for form, path := range map[string]string{"add": "", "invite": "/invitations"} {
+			asked := h.Submit("/settings/people"+path, http.StatusSeeOther, "name", "Carol", "role", "admin",
+				"password", "a good password")
+			to, err := url.Parse(asked.Header().Get("Location"))
+			require.NoError(t, err)
+			require.Equal(t, "/confirm", to.Path)
+			after := to.Query().Get("after")
+			require.NotContains(t, after, "good", form)
+			page := h.Page(after)
+			require.Contains(t, page, `value="Carol"`, form)
+			require.Regexp(t, `<option value="admin" selected`, page, form)
+		}
+	})
+}
+
 // Somebody else's passkey confirms nothing.
 func TestAnotherPersonsPasskeyConfirmsNothing(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {

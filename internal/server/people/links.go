@@ -194,6 +194,9 @@ func (h *Users) resetPage(c echo.Context) error {
 func invitationPath(id int64) string { return peoplePath + "/invitations/" + strconv.FormatInt(id, 10) }
 
 func (h *Users) inviteForm(c echo.Context) error {
+	if h.core.Proved(c) != nil {
+		return h.proveFirst(c, "invite")
+	}
 	in, err := core.Filled[invitation](c)
 	if err != nil {
 		return err

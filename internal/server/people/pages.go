@@ -28,7 +28,22 @@ func pagesOf(p core.Pager, like string) ui.Pages {
 	return v
 }
 
-func (h *Users) listPage(c echo.Context) error { return h.showList(c, http.StatusOK, listView{}) }
+// The fields of the page's address that open a form again, with what was typed.
+const (
+	formField, nameField, roleField = "form", "name", "role"
+)
+
+func (h *Users) listPage(c echo.Context) error {
+	return h.showList(c, http.StatusOK, listView{Form: c.QueryParam(formField), Name: c.QueryParam(nameField),
+		Role: c.QueryParam(roleField)})
+}
+
+// proveFirst has somebody show who they are before a form is done, and leads back to it with what was typed, but for a
+// password.
+func (h *Users) proveFirst(c echo.Context, form string) error {
+	typed := url.Values{formField: {form}, nameField: {c.FormValue(nameField)}, roleField: {c.FormValue(roleField)}}
+	return h.core.ProveFirst(c, peoplePath+"?"+typed.Encode())
+}
 
 func (h *Users) showList(c echo.Context, status int, v listView) (err error) {
 	ctx := c.Request().Context()
@@ -66,6 +81,9 @@ func (h *Users) failed(c echo.Context, v listView, err error) error {
 }
 
 func (h *Users) addForm(c echo.Context) error {
+	if h.core.Proved(c) != nil {
+		return h.proveFirst(c, "add")
+	}
 	in, err := core.Filled[Credentials](c)
 	if err == nil {
 		err = h.add(c, in)
