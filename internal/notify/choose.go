@@ -81,7 +81,7 @@ var alerts = map[string]bool{resilience.Auth.String(): true, resilience.Permissi
 func (n Notification) AlertOf() (key string, ok bool) {
 	cause, of, _ := strings.Cut(n.Cause, ofUser)
 	what, _, _ := strings.Cut(cause, ":")
-	if _, asks := CopyAsked(cause); n.Connection == "" || !asks && !alerts[what] {
+	if n.Connection == "" || !asksOfCopy(cause) && !alerts[what] {
 		return "", false
 	}
 	whose := n.User
@@ -94,14 +94,13 @@ func (n Notification) AlertOf() (key string, ok bool) {
 // importance orders the alerts of a connection. Somebody who has to do something about a stop does
 // not need to know at the same time that the authorization ends in a month.
 func (n Notification) importance() int {
-	_, asks := CopyAsked(n.Cause)
 	what, _, _ := strings.Cut(n.Cause, ":")
 	switch {
 	case n.Severity == Error:
 		return 5 // it stopped, until its reader acts
 	case what == "permission" || what == "config":
 		return 4 // it is tried again, but needs the administrator
-	case asks:
+	case asksOfCopy(n.Cause):
 		return 3
 	case n.Severity == Warning:
 		return 2

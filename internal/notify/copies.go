@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,8 +21,13 @@ const causeConflict = "conflict of playlist "
 // CopyCauses begin the causes of all questions about copies of playlists.
 var CopyCauses = []string{causeCopy, causeConflict}
 
-// CopyAsked returns the playlist about whose copy a cause asks.
+// CopyAsked returns the playlist whose copy a cause asks about writing again; not ok for other questions.
 func CopyAsked(cause string) (playlist string, ok bool) { return strings.CutPrefix(cause, causeCopy) }
+
+// asksOfCopy reports whether a cause is a question about a copy.
+func asksOfCopy(cause string) bool {
+	return slices.ContainsFunc(CopyCauses, func(begin string) bool { return strings.HasPrefix(cause, begin) })
+}
 
 // CopyChanged asks a person what to do about a copy that was deleted or changed at its provider. There is one question
 // about a copy until CopySettled.

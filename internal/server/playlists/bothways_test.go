@@ -33,6 +33,7 @@ type shelf struct {
 	file   string // the id of a file of the person's own in the playlist, if any
 	blank  int    // places of songs that the service has taken away
 	locked bool
+	cut    int // how many readings end after the first song
 
 	refuses bool // replacements that break off are refused
 }
@@ -65,6 +66,10 @@ func (s *shelf) Tracks(_ context.Context, _ library.Playlist, left providers.Lea
 		var tracks []library.Track
 		for _, title := range s.list {
 			tracks = append(tracks, s.track(title))
+		}
+		if s.cut > 0 {
+			s.cut--
+			tracks = tracks[:1]
 		}
 		for range s.blank {
 			left.Say(providers.LeftOut{Name: "Gone", Blank: true})
@@ -302,6 +307,21 @@ func TestAnEmptiedSideIsAskedAbout(t *testing.T) {
 	})
 }
 
+// A copy whose answer ends too early hasn't lost its songs: it is read again.
+func TestACopyThatIsCutOffHasNotShrunk(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three", "Four")
+		e.here.list = append(e.here.list, "Five")
+		e.read("spotify", e.here)
+		e.there.cut = 1
+		e.Days(1)
+		require.Zero(t, e.there.cut, "it was read")
+		require.Equal(t, []string{"One", "Two", "Three", "Four", "Five"}, e.here.list)
+		require.Equal(t, e.here.list, e.there.list)
+		require.Empty(t, e.Questions())
+	})
+}
+
 // A write in several calls that breaks off is gone on with: what it has left is nobody's change.
 func TestAWriteThatBreaksOffIsNoChange(t *testing.T) {
 	for _, whole := range []bool{false, true} {
@@ -324,6 +344,27 @@ func breakOff(t *testing.T, whole bool) {
 		require.Equal(t, []string{"Five", "One", "Two", "Three", "Four"}, e.here.list)
 		require.Equal(t, e.here.list, e.there.list)
 		require.Empty(t, e.Questions())
+	})
+}
+
+// What a person did to a copy while a write had broken off can be seen in its history, and brought back from there.
+func TestAChangeOfAHalfWrittenCopyIsKept(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		e := bothWays(t, "One", "Two", "Three")
+		e.there.breaks = 1
+		e.here.list = []string{"Four", "One", "Two", "Three"}
+		e.read("spotify", e.here)
+		e.Carry()
+		require.Equal(t, []string{"Four", "One"}, e.there.list, "half is written")
+		e.there.list = []string{"Four", "One", "Six"}
+		for range 3 {
+			e.Days(1) // without reading the copy meanwhile
+		}
+		require.Equal(t, e.here.list, e.there.list)
+		all, err := e.DB.ConnectionPlaylists(t.Context(), e.User, "navidrome")
+		require.NoError(t, err)
+		was := e.Call(http.MethodGet, fmt.Sprintf("/playlists/%d/versions/2", all[0].ID), "", http.StatusOK)
+		require.Contains(t, fmt.Sprint(was["tracks"]), "track:Six")
 	})
 }
 
