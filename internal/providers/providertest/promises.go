@@ -105,6 +105,10 @@ func (c *capability) swept(status, n, of int, full bool) bool {
 // from its status alone, and a 200 is not a success.
 func checkStatuses(t *testing.T, c *capability) {
 	full := soak.Full(t)
+	if c.fine(http.StatusNotModified) { // only what was told of a version may be unchanged
+		_, err := c.try(t.Context(), t, c.Healthy)
+		require.NoError(t, err)
+	}
 	for status := 100; status <= 599; status++ {
 		for n, body := range otherBodies {
 			if status == http.StatusNoContent && body != "" {
