@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -208,7 +209,9 @@ func (i *Issuer) Begin(ctx context.Context, back string, again bool) (to string,
 		ClientID: s.ClientID, Until: time.Now().Add(PendingFor), Again: again}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(p.Nonce), oauth2.S256ChallengeOption(p.Verifier)}
 	if again {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+		// max_age has the issuer say when somebody was asked. 0 would say the same as the prompt, but some refuse it.
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
+			oauth2.SetAuthURLParam("max_age", strconv.Itoa(int(PendingFor.Seconds()))))
 	}
 	return at.flow(s, back).AuthCodeURL(p.State, options...), p, nil
 }
@@ -287,7 +290,8 @@ func (i *Issuer) read(ctx context.Context, at *found, s config.OpenID, p Pending
 	if err := id.Claims(&all); err != nil {
 		return c, errors.Join(ErrBroken, err)
 	}
-	if at, ok := all["auth_time"].(float64); p.Again && ok && time.Unix(int64(at), 0).Before(p.begun()) {
+	// An issuer that doesn't know the time may say 0.
+	if at, _ := all["auth_time"].(float64); p.Again && at != 0 && time.Unix(int64(at), 0).Before(p.begun()) {
 		return c, fmt.Errorf("%w: nobody was asked", ErrBroken)
 	}
 	c = Claims{Issuer: id.Issuer, Subject: id.Subject, Token: raw, All: all}

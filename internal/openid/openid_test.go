@@ -71,6 +71,28 @@ func TestClaimsMayBeAnywhere(t *testing.T) {
 	require.Equal(t, far.Subject, c.Called())
 }
 
+// Who has to show once more who they are is asked at the issuer, in a way that each understands.
+func TestTheIssuerAsksAgain(t *testing.T) {
+	t.Parallel()
+	far := openidtest.New(t)
+	again := func(asked any) error {
+		i := of(far)
+		to, pending, err := i.Begin(t.Context(), back, true)
+		require.NoError(t, err)
+		at, err := url.Parse(to)
+		require.NoError(t, err)
+		require.Equal(t, []string{"login", "600"}, []string{at.Query().Get("prompt"), at.Query().Get("max_age")})
+		far.Claims = map[string]any{"auth_time": asked}
+		came, err := url.Parse(far.Allow(to))
+		require.NoError(t, err)
+		_, err = i.Finish(t.Context(), back, pending, came.Query())
+		return err
+	}
+	require.NoError(t, again(time.Now().Unix()))
+	require.NoError(t, again(0)) // it doesn't know: Glewlwyd says so
+	require.ErrorIs(t, again(time.Now().Add(-time.Hour).Unix()), openid.ErrBroken)
+}
+
 // Nothing of this lets anybody in.
 func TestForgedAnswersAreRefused(t *testing.T) {
 	t.Parallel()
