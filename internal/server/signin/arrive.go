@@ -89,7 +89,7 @@ func (h *Handler) role(c echo.Context, u accounts.User, p person) error {
 		return nil
 	}
 	_, err := h.setRole(c, u, role)
-	if problem := h.core.Problem(c, err); err != nil && problem.Status == http.StatusConflict {
+	if err != nil && h.core.Problem(c, err).Status == http.StatusConflict {
 		h.core.Log.Warn("the last administrator stays one, outside of the issuer's group", "user_id", u.ID)
 		return nil
 	}
