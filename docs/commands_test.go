@@ -35,6 +35,7 @@ var unrun = map[string]string{
 	"apt-get":        "`make dist-check` installs, upgrades and removes each package",
 	"dnf":            "`make dist-check` installs the same package with rpm",
 	"rpm":            "`make dist-check` installs, upgrades and removes each package",
+	"runuser":        "needs the user that a package makes; `make dist-check` runs other commands like that",
 	"sha256sum":      "`make dist-check` checks the sums",
 	"fail2ban-regex": "needs fail2ban; test.TestFilterOfFail2banReadsTheLog holds the filter against the log",
 	"cp internal/":   "copies a file that is compiled and tested where it is",

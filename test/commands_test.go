@@ -90,7 +90,7 @@ func TestResetPassword(t *testing.T) {
 	_, err := reset("Alcie", "another good one\n")
 	require.EqualError(t, err, `there is no account named "Alcie"; did you mean "Alice"?`)
 	_, err = reset("Wolfgang", "another good one\n")
-	require.ErrorContains(t, err, `there is no account named "Wolfgang"`)
+	require.ErrorContains(t, err, `there is no account named "Wolfgang". The administrators here: Alice`)
 	v.call("GET", "/connections", nil, 200) // nothing has changed
 	secret, _ := v.token("dashboard", "read")
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"reprise/internal/accounts"
 	"reprise/internal/activity"
@@ -85,6 +86,11 @@ func unknownName(ctx context.Context, db *store.Store, name string) error {
 	if near := words.Nearest(name, names); near != "" {
 		return fmt.Errorf("there is no account named %q; did you mean %q?", name, near)
 	}
-	return fmt.Errorf("there is no account named %q. Administrators see all accounts under Settings, People",
-		name)
+	var some []string
+	for _, u := range all {
+		if u.Role == accounts.Admin && len(some) < 5 {
+			some = append(some, u.Name)
+		}
+	}
+	return fmt.Errorf("there is no account named %q. The administrators here: %s", name, strings.Join(some, ", "))
 }

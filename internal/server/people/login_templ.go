@@ -288,7 +288,7 @@ func passwordForm(v loginView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Code("server reset-password").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("server reset-password NAME").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -447,7 +447,7 @@ func codeForm(v codeView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Code("server reset-password").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Code("server reset-password NAME").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
