@@ -99,7 +99,7 @@ func (h *Handler) passwordForm(c echo.Context) error {
 		_, code := p.Fields["code"]
 		return h.showConfirm(c, p.Status, p.Detail, code)
 	}
-	return c.Redirect(http.StatusSeeOther, core.LocalPath(c.QueryParam("after")))
+	return h.core.Done(c, core.LocalPath(c.QueryParam("after")), words.New("confirm.done"))
 }
 
 // againForm has somebody sign in again who has neither a password nor a passkey here: at the issuer that they came by,
@@ -134,7 +134,11 @@ func (h *Handler) confirmCall(c echo.Context, in *confirmRequest) (out core.None
 	if err != nil {
 		return out, err
 	}
-	return out, h.core.Prove(c)
+	if err := h.core.Prove(c); err != nil {
+		return out, err
+	}
+	h.core.Sessions.Flash(c.Request().Context(), words.New("confirm.done")) // for the page that follows
+	return out, nil
 }
 
 // path is where the form of the page posts to, which leads on to the page that somebody wants.
