@@ -33,7 +33,7 @@ func TestBrowserSignsInWithAPasskey(t *testing.T) {
 	}))
 	do(t, tab, chromedp.Navigate(p.url+"/login"),
 		chromedp.SendKeys("#name", "Alice", byQuery), chromedp.SendKeys("#password", password, byQuery),
-		chromedp.Click("main form.fields button", byQuery), sees("#notice-passkey", "add a passkey of this device"),
+		chromedp.Click("main form.fields button", byQuery), sees("#notice-passkey", "add a passkey on this device"),
 		chromedp.Click("#add-passkey", byQuery), chromedp.Click("#passkey-add", byQuery),
 		sees(".flash", "signs you in from now on"), sees("#passkeys", "Manage…"))
 	said.none(t)

@@ -120,14 +120,14 @@ func TestAPasskeyIsEnough(t *testing.T) {
 		require.Contains(t, p.Page("/login"), "Sign in with a passkey")
 		p.types(servertest.Password)
 		session := p.Session
-		require.Contains(t, p.Page("/"), "add a passkey of this device")
+		require.Contains(t, p.Page("/"), "add a passkey on this device")
 		p.Session = append(p.Session, session...)
 		p.turnsOn()
 		phone, tablet := p.device(), p.device()
 		added := phone.adds("Phone", http.StatusCreated)
 		require.Equal(t, []any{"Phone", "music.example.org", true, nil},
 			[]any{added["name"], added["host"], added["works"], added["last_used_at"]})
-		require.NotContains(t, p.Page("/"), "add a passkey of this device")
+		require.NotContains(t, p.Page("/"), "add a passkey on this device")
 		tablet.adds("", http.StatusCreated)
 		require.Len(t, p.passkeys(), 2)
 		require.NotEmpty(t, p.passkeys()[1]["name"])
@@ -162,19 +162,19 @@ func TestAPasskeyIsOfferedOnce(t *testing.T) {
 		p := bea(t)
 		p.types(servertest.Password)
 		w := p.Do(http.MethodGet, "/", "", "")
-		require.Contains(t, servertest.Text(w), "add a passkey of this device")
+		require.Contains(t, servertest.Text(w), "add a passkey on this device")
 		require.Contains(t, fmt.Sprint(w.Result().Header["Set-Cookie"]), "__Host-reprise_offered=yes")
 		b := &servertest.Browser{Household: p.Household, Agent: servertest.Firefox, Address: "10.1.1.1",
 			Cookies: w.Result().Cookies()}
 		again := b.Ask(http.MethodPost, "/api/v1/session", fmt.Sprintf(`{"name":"bea","password":%q}`,
 			servertest.Password))
 		b.Cookies = append(b.Cookies, again.Result().Cookies()...)
-		require.NotContains(t, servertest.Text(b.Ask(http.MethodGet, "/", "")), "add a passkey of this device")
+		require.NotContains(t, servertest.Text(b.Ask(http.MethodGet, "/", "")), "add a passkey on this device")
 
 		p.fresh()
 		p.types(servertest.Password)
 		p.Submit("/settings/account/passkeys/later", http.StatusSeeOther)
-		require.NotContains(t, p.Page("/"), "add a passkey of this device")
+		require.NotContains(t, p.Page("/"), "add a passkey on this device")
 	})
 }
 
