@@ -72,6 +72,9 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 		h.Session = desk.Cookies
 		require.False(t, phone.IsSignedIn())
 		require.Contains(t, h.Page("/activity"), "Bea signed out Firefox on Linux from 192.0.2.4.")
+
+		require.NoError(t, h.Accounts.ResetPassword(t.Context(), "Bea", servertest.Password))
+		require.Len(t, h.Browser("192.0.2.6", servertest.Firefox, "Bea").Listed(), 1, "no longer those of before")
 	})
 }
 

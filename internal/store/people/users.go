@@ -185,13 +185,13 @@ func (s *Store) Admins(ctx context.Context) ([]int64, error) {
 	return db.List(ctx, s.db.Reader, scan, "SELECT id FROM users WHERE role = $1 ORDER BY id", accounts.Admin)
 }
 
-// SetPassword stores a new password's hash. Links to choose another one stop working.
+// SetPassword stores a new password's hash. Links to choose another one stop working, and sessions end.
 func (s *Store) SetPassword(ctx context.Context, user int64, hash string) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error { return setPassword(ctx, tx, user, hash) })
 }
 
 func setPassword(ctx context.Context, tx *sql.Tx, user int64, hash string) error {
-	return errors.Join(dropResets(ctx, tx, user),
+	return errors.Join(dropResets(ctx, tx, user), db.ExecTx(ctx, tx, "DELETE FROM sessions WHERE user_id = $1", user),
 		db.ExecTx(ctx, tx, "UPDATE users SET password_hash = $1 WHERE id = $2", hash, user))
 }
 
