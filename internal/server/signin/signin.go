@@ -128,6 +128,9 @@ func (h *Handler) begin(c echo.Context) error {
 		e.User = u.ID
 	}
 	to, pending, err := h.issuer.Begin(ctx, h.back(), c.QueryParam("again") != "" || e.For == toLink)
+	if err != nil && e.For == toTest {
+		return h.untested(c, err)
+	}
 	if err != nil {
 		return h.failed(c, err)
 	}
@@ -156,6 +159,9 @@ func (h *Handler) callback(c echo.Context) error {
 		return err
 	}
 	claims, err := h.issuer.Finish(ctx, h.back(), e.Pending, answer)
+	if err != nil && e.For == toTest {
+		return h.untested(c, err)
+	}
 	if err != nil {
 		return h.failed(c, err)
 	}

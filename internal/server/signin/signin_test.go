@@ -410,4 +410,12 @@ func TestAnAdministratorTriesTheIssuer(t *testing.T) {
 	require.NotContains(t, v.page("/settings/server/sign-in"), "preferred_username", "it is shown once")
 	_, err = h.DB.UserOfIdentity(t.Context(), h.far.URL, h.far.Subject)
 	require.ErrorIs(t, err, accounts.ErrUnknown)
+
+	require.Equal(t, http.StatusOK, v.do(http.MethodPost, "/settings/server/sign-in", url.Values{}).Code)
+	began, err := url.Parse(to(t, v.do(http.MethodGet, "/sign-in/oidc", nil)))
+	require.NoError(t, err)
+	require.Equal(t, "/settings/server/sign-in", to(t, v.do(http.MethodGet, "/sign-in/oidc/callback?"+url.Values{
+		"state": {began.Query().Get("state")}, "iss": {h.far.URL}, "error": {"unauthorized_client"},
+		"error_description": {"no such secret"}}.Encode(), nil)))
+	require.Contains(t, v.page("/settings/server/sign-in"), "unauthorized_client: no such secret")
 }

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -23,6 +24,7 @@ import (
 type trial struct {
 	Claims map[string]string
 	Says   []words.Text
+	Failed string // why the issuer said nothing; empty if it did
 }
 
 // mostClaim is how much of a claim is shown, in bytes.
@@ -51,6 +53,17 @@ func (h *Handler) tested(c echo.Context, u accounts.User, claims openid.Claims) 
 		t.Claims[name] = strings.ToValidUTF8(text[:min(len(text), mostClaim)], "")
 	}
 	if err := h.core.Sessions.Keep(ctx, keptClaims, t); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, testPath)
+}
+
+// untested keeps why a test failed: the person who set the issuer up can do something about it.
+func (h *Handler) untested(c echo.Context, err error) error {
+	if refused, is := errors.AsType[*openid.RefusedError](err); is && refused.Text != "" {
+		err = fmt.Errorf("%w: %s", err, bounded(refused.Text))
+	}
+	if err := h.core.Sessions.Keep(c.Request().Context(), keptClaims, trial{Failed: err.Error()}); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, testPath)
@@ -96,6 +109,7 @@ type testView struct {
 	Callback string
 	Logout   string // the address for the back channel
 	After    string // where browsers come back to after signing out
+	Failed   string
 	Says     []string
 	Claims   []ui.Fact
 }
@@ -110,6 +124,9 @@ func (h *Handler) testPage(c echo.Context) error {
 	var t trial
 	if h.core.Sessions.Kept(ctx, keptClaims, &t) {
 		h.core.Sessions.Drop(ctx, keptClaims)
+		if t.Failed != "" {
+			v.Failed = words.T(ctx, "openid.test.failed", "Issuer", v.Issuer, "Problem", t.Failed)
+		}
 		for _, said := range t.Says {
 			v.Says = append(v.Says, said.T(ctx))
 		}
