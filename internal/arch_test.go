@@ -81,8 +81,8 @@ var arrows = map[string][]string{
 	"internal/cli": {"internal/datadir"}, // what its commands work on
 	// It asks as all calls go out, and tells the administrators.
 	"internal/updates": {"internal/notify", "internal/resilience"},
-	// Where people sign in is a setting, and issuers are asked as all calls go out.
-	"internal/openid": {"internal/config", "internal/resilience"},
+	// Where people sign in is a setting, issuers are asked as all calls go out, and a grant belongs to a session.
+	"internal/openid": {"internal/accounts", "internal/config", "internal/resilience"},
 	// It asks as all calls go out, at addresses that people paste, about artists by the names that all spellings share.
 	"internal/comparing": {
 		"internal/library", "internal/listening", "internal/music", "internal/providers", "internal/resilience",

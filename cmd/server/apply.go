@@ -38,7 +38,7 @@ func (a *app) apply(ctx context.Context, before, now config.Config) error {
 	a.server.Courier.Move(now.BaseURL)
 	a.updates.Configure(now.UpdatesURL)
 	a.mqtt.Configure(now.MQTT)
-	a.server.Issuer.Configure(now.OpenID)
+	a.server.Issuers.Configure(now.OpenID)
 	a.server.Backups.Configure(now.Backup)
 	a.server.Enrichment.SetEvery(now.EnrichEvery)
 	a.watch.Configure(now.NowPlaying)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -298,7 +299,13 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 			require.NoError(t, l.held.Change(t.Context(), changes))
 			require.Equal(t, "https://s3.lan/music", l.server.Backups.Status().Where)
 		case strings.HasPrefix(i.Path, "auth."): // some of these belong together
-			value, ok := signIn[i.Path]
+			value, ok := signIn[furtherIssuer.ReplaceAllString(i.Path, "oidc.")]
+			switch i.Path {
+			case "auth.oidc2.issuer":
+				value = "https://second.example.org"
+			case "auth.oidc3.issuer":
+				value = "https://third.example.org"
+			}
 			require.True(t, ok, "%s can be changed: say to what", i.Path)
 			require.NotEqual(t, i.Default, value)
 			changes[i.Path] = &value
@@ -310,17 +317,22 @@ func TestEverySettingDoesWhatItSays(t *testing.T) {
 			require.Equal(t, e.want, e.seen(l), i.Path)
 		}
 	}
-	require.Len(t, changes, len(signIn))
+	require.Len(t, changes, len(signIn)+2*9)
 	require.NoError(t, l.held.Change(t.Context(), changes))
-	require.Equal(t, config.OpenID{Issuer: "https://auth.example.org", ClientID: "reprise",
+	issuer := config.Issuer{Issuer: "https://auth.example.org", ClientID: "reprise",
 		ClientSecret: "of the client", Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music",
-		AdminGroup:  "admins",
-		GroupsClaim: "roles", CreateAccounts: true, Session: time.Hour, Form: config.FormHidden},
-		l.server.Issuer.Settings())
+		AdminGroup: "admins", GroupsClaim: "roles", CreateAccounts: true}
+	second, third := issuer, issuer
+	second.Issuer, third.Issuer = "https://second.example.org", "https://third.example.org"
+	require.Equal(t, config.OpenID{Issuers: [3]config.Issuer{issuer, second, third}, Session: time.Hour,
+		Form: config.FormHidden}, l.server.Issuers.Settings())
 	require.Equal(t, config.Proxy{Header: "Remote-User", From: []string{"10.0.0.7/32"}, CreateAccounts: true,
 		SignOut: "https://auth.example.org/logout"}, l.web.Reach().Proxy)
 	require.Equal(t, "everybody", l.web.Reach().SecondStep)
 }
+
+// furtherIssuer matches the section of an issuer after the first.
+var furtherIssuer = regexp.MustCompile(`oidc[23]\.`)
 
 // signIn are values for the settings about signing in.
 var signIn = map[string]string{"auth.require_second_step": "everybody",

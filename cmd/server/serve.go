@@ -216,7 +216,7 @@ func (p *process) work(ctx context.Context, db *store.Store, at place) error {
 			return err
 		}
 		a.run = append(a.run, upkeep.Options{Store: db, Traffic: db.Traffic(), Forget: a.endpoints.Breakers.Forget,
-			Log: p.log}.Run)
+			Log: p.log}.Run, func(ctx context.Context) error { return a.web.Load().SignIn().Run(ctx) })
 	}
 	a.run = append(a.run, a.deliveries.Run)
 	srv, err := server.New(pages)

@@ -164,7 +164,7 @@ func wire(ctx context.Context, c config.Config, db *store.Store, base http.Round
 		Playing: playing, Digests: digests, Comparing: &comparing.Client{HTTP: apart, Screen: screen},
 		Enrichment: enrichment, Art: art, Guard: guard, Asks: asks, Client: client,
 		Flow: oauth.NewFlow(db, client), Notifier: notifier, Courier: courier, PushKey: pushKey, Bus: b.bus, Log: log,
-		Issuer: openid.New(outside, c.OpenID), Reports: reports, Breakers: endpoints, Uplink: endpoints,
+		Issuers: openid.New(outside, c.OpenID), Reports: reports, Breakers: endpoints, Uplink: endpoints,
 		Rollup: counters.Rollup, Counters: counters.Metrics}
 	now := observe.Present{Store: db, Bus: b.bus, Registry: registry, Services: services, Connections: connections,
 		Breakers: roundTripper.Breakers, Leads: func() bool { return apps.Holds(leases.OfLeader) }}

@@ -54,8 +54,8 @@ type FactorStore interface {
 	// RenameFactor returns library.ErrNotFound if the person has no such passkey.
 	RenameFactor(ctx context.Context, user, id int64, name string) error
 	// RemoveFactor removes a factor of a person, and with the codes the recovery codes. It returns library.ErrNotFound,
-	// or ErrLastWay.
-	RemoveFactor(ctx context.Context, user, id int64) error
+	// or ErrLastWay if no way in would be left that works.
+	RemoveFactor(ctx context.Context, user, id int64, works Works) error
 	// RemoveCodes removes the codes of a person, and reports whether they counted. It needs no secret key.
 	RemoveCodes(ctx context.Context, user int64) (counted bool, err error)
 }

@@ -37,7 +37,15 @@ type IdentityStore interface {
 	AddUserOf(ctx context.Context, u User, i Identity, invitation string) (User, error)
 	// Identities returns a person's identities, the oldest first.
 	Identities(ctx context.Context, user int64) ([]Identity, error)
-	// RemoveIdentity unlinks an identity of a person. It returns library.ErrNotFound, or ErrLastWay for the only one
-	// of a person without a password and without a passkey.
-	RemoveIdentity(ctx context.Context, user int64, issuer, subject string) error
+	// RemoveIdentity unlinks an identity of a person. It returns library.ErrNotFound, or ErrLastWay if no way in would
+	// be left that works.
+	RemoveIdentity(ctx context.Context, user int64, issuer, subject string, works Works) error
+	// Stranded returns the names of those who have no way in that works.
+	Stranded(ctx context.Context, works Works) ([]string, error)
+}
+
+// Works says which ways in work now. A password always does.
+type Works struct {
+	Issuers []string                 // those that are set up
+	Passkey func(secret []byte) bool // whether a passkey is for the name that the server has now
 }

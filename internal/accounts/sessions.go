@@ -17,10 +17,12 @@ const (
 // Arrival is how somebody came in, with what it takes to end their session at an issuer as well.
 type Arrival struct {
 	Way    Way
-	Issuer string        // empty for another way, like the others
-	There  string        // the session at the issuer; empty if it has no name
-	Token  string        // the ID token, by which the issuer knows whose session ends
-	For    time.Duration // how long they stay signed in; 0 for as long as anybody
+	Issuer string    // empty for another way, like the next ones
+	Client string    // what this server is called there
+	There  string    // the session at the issuer; empty if it has no name
+	Token  string    // the ID token, by which the issuer knows whose session ends
+	Grant  string    // names what the issuer is asked with later; empty if it isn't asked
+	At     time.Time // when they came; zero for now
 }
 
 // Session is a browser in which somebody is signed in.
@@ -33,4 +35,5 @@ type Session struct {
 	Way        Way       // empty: before ways were noted
 	Issuer     string    // of OpenID Connect; empty for another way
 	There      string    // the session at the issuer; empty if it has no name
+	Grant      string    // what the issuer is asked with once an hour; empty if it isn't asked
 }

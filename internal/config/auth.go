@@ -21,9 +21,20 @@ const (
 
 var forms = []string{FormShown, FormHidden, FormSkipped}
 
-// OpenID is where people sign in who have an account at an issuer of OpenID Connect.
+// Slots name the places for issuers, in their order: in the paths of settings, and in addresses. Each issuer has
+// addresses of its own, so that none can answer for another.
+var Slots = [...]string{"oidc", "oidc2", "oidc3"}
+
+// OpenID is where people sign in who have an account elsewhere, by OpenID Connect.
 type OpenID struct {
-	Issuer         string // empty for none
+	Issuers [len(Slots)]Issuer
+	Session time.Duration // after which people have to come from there again
+	Form    string        // of the password: FormShown, FormHidden, FormSkipped
+}
+
+// Issuer is an issuer of OpenID Connect.
+type Issuer struct {
+	Issuer         string // its address; empty for none
 	ClientID       string
 	ClientSecret   resilience.Secret // empty for a public client
 	Scopes         []string
@@ -31,13 +42,14 @@ type OpenID struct {
 	AllowGroup     string // who may come in; empty: everybody
 	AdminGroup     string // who administers; empty: that is decided here
 	GroupsClaim    string
-	CreateAccounts bool          // for who has none; without it they need an invitation
-	Session        time.Duration // after which they have to come from there again
-	Form           string        // of the password: FormShown, FormHidden, FormSkipped
+	CreateAccounts bool // for who has none; without it they need an invitation
 }
 
 // On reports whether people can sign in there.
-func (o OpenID) On() bool { return o.Issuer != "" && o.ClientID != "" }
+func (i Issuer) On() bool { return i.Issuer != "" && i.ClientID != "" }
+
+// Rechecks reports whether the issuer is asked once an hour about those who have come from there.
+func (i Issuer) Rechecks() bool { return i.On() && slices.Contains(i.Scopes, "offline_access") }
 
 // Proxy is a reverse proxy that says in a header who somebody is.
 type Proxy struct {
@@ -54,29 +66,62 @@ func (c *Config) ofSignIn() []row {
 	in := func(name, def string, kind Kind, set func(string) error) row {
 		return row{Setting{Path: "auth." + name, Default: def, Group: SignIn, Kind: kind}, set}
 	}
-	o, p := &c.OpenID, &c.Proxy
-	return []row{
-		{Setting{Path: "auth.require_second_step", Default: who[0], Group: SignIn, Kind: Choice, Choices: who},
-			oneOf(&c.SecondStep, who...)},
-		in("oidc.issuer", "", URL, issuer(&o.Issuer)),
-		in("oidc.client_id", "", Text, plainText(&o.ClientID)),
-		in("oidc.client_secret", "", Secret, func(s string) error {
-			o.ClientSecret = resilience.Secret(strings.TrimSpace(s))
-			return nil
-		}),
-		in("oidc.button", "", Text, plainText(&o.Button)),
-		in("oidc.create_accounts", "false", Boolean, boolean(&o.CreateAccounts)),
-		in("oidc.allow_group", "", Text, plainText(&o.AllowGroup)),
-		in("oidc.admin_group", "", Text, plainText(&o.AdminGroup)),
-		in("oidc.groups_claim", "groups", Text, plainText(&o.GroupsClaim)),
-		in("oidc.scopes", "openid profile email", Text, scopes(&o.Scopes)),
-		lasting("auth.oidc.session", "720h", SignIn, &o.Session, 5*time.Minute),
-		{Setting{Path: "auth.oidc.password_form", Default: FormShown, Group: SignIn, Kind: Choice, Choices: forms},
-			oneOf(&o.Form, forms...)},
+	p := &c.Proxy
+	table := []row{{Setting{Path: "auth.require_second_step", Default: who[0], Group: SignIn, Kind: Choice,
+		Choices: who}, oneOf(&c.SecondStep, who...)}}
+	for n, slot := range Slots {
+		o := &c.OpenID.Issuers[n]
+		table = append(table,
+			in(slot+".issuer", "", URL, issuer(&o.Issuer)),
+			in(slot+".client_id", "", Text, plainText(&o.ClientID)),
+			in(slot+".client_secret", "", Secret, func(s string) error {
+				o.ClientSecret = resilience.Secret(strings.TrimSpace(s))
+				return nil
+			}),
+			in(slot+".button", "", Text, plainText(&o.Button)),
+			in(slot+".create_accounts", "false", Boolean, boolean(&o.CreateAccounts)),
+			in(slot+".allow_group", "", Text, plainText(&o.AllowGroup)),
+			in(slot+".admin_group", "", Text, plainText(&o.AdminGroup)),
+			in(slot+".groups_claim", "groups", Text, plainText(&o.GroupsClaim)),
+			in(slot+".scopes", "openid profile email", Text, scopes(&o.Scopes)))
+		if n == 0 { // these are for all
+			table = append(table, lasting("auth.oidc.session", "720h", SignIn, &c.OpenID.Session, 5*time.Minute),
+				row{Setting{Path: "auth.oidc.password_form", Default: FormShown, Group: SignIn, Kind: Choice,
+					Choices: forms}, oneOf(&c.OpenID.Form, forms...)})
+		}
+	}
+	return append(table,
 		in("proxy_header", "", Text, header(&p.Header)),
 		in("proxy_from", "", List, fewer(networks(&p.From), &p.From)),
 		in("proxy_create_accounts", "false", Boolean, boolean(&p.CreateAccounts)),
-		in("proxy_sign_out", "", URL, addressOf(providers.PageURL, &p.SignOut)),
+		in("proxy_sign_out", "", URL, addressOf(providers.PageURL, &p.SignOut)))
+}
+
+// further returns which issuer a setting is about, from 2 on, and the path of the same setting of the first one; 0 and
+// the path itself for any other setting.
+func further(path string) (number int, first string) {
+	for n, slot := range Slots[1:] {
+		if rest, ok := strings.CutPrefix(path, "auth."+slot+"."); ok {
+			return n + 2, "auth." + Slots[0] + "." + rest
+		}
+	}
+	return 0, path
+}
+
+// wrongIssuers returns what is wrong with the issuers together.
+func (o OpenID) wrongIssuers(wrong func(id string, paths []string, pairs ...any)) {
+	for n, i := range o.Issuers {
+		at := "auth." + Slots[n]
+		if (i.Issuer == "") != (i.ClientID == "") {
+			wrong("settings.wrong.together", []string{at + ".issuer", at + ".client_id"}, "One", at+".issuer", "Other",
+				at+".client_id")
+		}
+		for m, other := range o.Issuers[:n] {
+			if i.On() && i.Issuer == other.Issuer && i.ClientID == other.ClientID {
+				wrong("settings.wrong.same_issuer", []string{at + ".issuer", at + ".client_id"}, "One",
+					"auth."+Slots[m]+".issuer", "Other", at+".issuer")
+			}
+		}
 	}
 }
 

@@ -54,13 +54,15 @@ func named(want, c Config) Config {
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
+	usual := []string{"openid", "profile", "email"}
 	want := Config{
 		Listen: "127.0.0.1:8420", DataDir: "./data", LogLevel: slog.LevelInfo, LogFormat: "auto",
 		SecondStep:      "nobody",
 		ShutdownTimeout: 20 * time.Second, ClusterDrain: 5 * time.Second,
 		ListensEvery: 5 * time.Minute, PlaylistsEvery: 15 * time.Minute, NowPlaying: true, EnrichEvery: time.Hour,
 		ArtMaxMiB: 512, Backup: Backup{Keep: 7}, MQTT: MQTT{Topic: "reprise", Discovery: "homeassistant"},
-		OpenID: OpenID{Scopes: []string{"openid", "profile", "email"}, GroupsClaim: "groups",
+		OpenID: OpenID{Issuers: [3]Issuer{{Scopes: usual, GroupsClaim: "groups"},
+			{Scopes: usual, GroupsClaim: "groups"}, {Scopes: usual, GroupsClaim: "groups"}},
 			Session: 30 * 24 * time.Hour, Form: FormShown},
 		Workers: 8, RunTimeout: 10 * time.Minute,
 		BackoffBase: 30 * time.Second, BackoffMax: 30 * time.Minute, BackoffJitter: 0.25, BreakerFailures: 5,
@@ -140,6 +142,11 @@ auth:
   oidc: {issuer: https://auth.example.org/realms/home/, client_id: reprise, client_secret: of the issuer,
     scopes: groups openid, button: Home, allow_group: music, admin_group: admins, groups_claim: roles,
     create_accounts: true, session: 1h, password_form: skipped}
+  oidc2: {issuer: https://second.example.org, client_id: second, client_secret: of the second, button: Work,
+    allow_group: listeners, admin_group: chiefs, groups_claim: teams, scopes: openid offline_access,
+    create_accounts: true}
+  oidc3: {issuer: https://second.example.org, client_id: third, client_secret: of the third, button: Club,
+    allow_group: members, admin_group: board, groups_claim: circles, scopes: openid, create_accounts: true}
   proxy_header: remote-user
   proxy_from: [172.18.0.5]
   proxy_create_accounts: true
@@ -205,9 +212,15 @@ func TestEverySettingIsRead(t *testing.T) {
 			Name: "music/reprise", AccessKey: "access", SecretKey: "secret"}},
 		NotifyURLs: []resilience.Secret{"ntfy://ntfy.sh/topic", "telegram://1:a@telegram?chats=1,2"},
 		MQTT:       MQTT{Broker: "mqtt://reprise:a%20password@broker.lan", Topic: "music"},
-		OpenID: OpenID{Issuer: "https://auth.example.org/realms/home/", ClientID: "reprise",
+		OpenID: OpenID{Issuers: [3]Issuer{{Issuer: "https://auth.example.org/realms/home/", ClientID: "reprise",
 			ClientSecret: "of the issuer", Scopes: []string{"openid", "groups"}, Button: "Home", AllowGroup: "music",
-			AdminGroup: "admins", GroupsClaim: "roles", CreateAccounts: true, Session: time.Hour, Form: FormSkipped},
+			AdminGroup: "admins", GroupsClaim: "roles", CreateAccounts: true},
+			{Issuer: "https://second.example.org", ClientID: "second", ClientSecret: "of the second",
+				Scopes: []string{"openid", "offline_access"}, Button: "Work", AllowGroup: "listeners",
+				AdminGroup: "chiefs", GroupsClaim: "teams", CreateAccounts: true},
+			{Issuer: "https://second.example.org", ClientID: "third", ClientSecret: "of the third",
+				Scopes: []string{"openid"}, Button: "Club", AllowGroup: "members", AdminGroup: "board",
+				GroupsClaim: "circles", CreateAccounts: true}}, Session: time.Hour, Form: FormSkipped},
 		Proxy: Proxy{Header: "Remote-User", From: []string{"172.18.0.5/32"}, CreateAccounts: true,
 			SignOut: "https://auth.example.org/logout"},
 		Providers: map[string]providers.Settings{
@@ -256,6 +269,16 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_AUTH_OIDC_BUTTON=Home", "REPRISE_AUTH_OIDC_ALLOW_GROUP=music",
 		"REPRISE_AUTH_OIDC_ADMIN_GROUP=admins", "REPRISE_AUTH_OIDC_GROUPS_CLAIM=roles",
 		"REPRISE_AUTH_OIDC_CREATE_ACCOUNTS=true", "REPRISE_AUTH_OIDC_SESSION=1h",
+		"REPRISE_AUTH_OIDC2_ISSUER=https://second.example.org", "REPRISE_AUTH_OIDC2_CLIENT_ID=second",
+		"REPRISE_AUTH_OIDC2_CLIENT_SECRET=of the second", "REPRISE_AUTH_OIDC2_BUTTON=Work",
+		"REPRISE_AUTH_OIDC2_ALLOW_GROUP=listeners", "REPRISE_AUTH_OIDC2_ADMIN_GROUP=chiefs",
+		"REPRISE_AUTH_OIDC2_GROUPS_CLAIM=teams", "REPRISE_AUTH_OIDC2_SCOPES=openid,offline_access",
+		"REPRISE_AUTH_OIDC2_CREATE_ACCOUNTS=true",
+		"REPRISE_AUTH_OIDC3_ISSUER=https://second.example.org", "REPRISE_AUTH_OIDC3_CLIENT_ID=third",
+		"REPRISE_AUTH_OIDC3_CLIENT_SECRET=of the third", "REPRISE_AUTH_OIDC3_BUTTON=Club",
+		"REPRISE_AUTH_OIDC3_ALLOW_GROUP=members", "REPRISE_AUTH_OIDC3_ADMIN_GROUP=board",
+		"REPRISE_AUTH_OIDC3_GROUPS_CLAIM=circles", "REPRISE_AUTH_OIDC3_SCOPES=openid",
+		"REPRISE_AUTH_OIDC3_CREATE_ACCOUNTS=true",
 		"REPRISE_AUTH_OIDC_PASSWORD_FORM=skipped", "REPRISE_AUTH_PROXY_HEADER=remote-user",
 		"REPRISE_AUTH_PROXY_FROM=172.18.0.5", "REPRISE_AUTH_PROXY_CREATE_ACCOUNTS=true",
 		"REPRISE_AUTH_PROXY_SIGN_OUT=https://auth.example.org/logout",

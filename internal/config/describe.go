@@ -22,6 +22,9 @@ type Setting struct {
 
 // Label returns what people call the setting.
 func (s Setting) Label() words.Text {
+	if number, path := further(s.Path); number != 0 {
+		return words.New("setting.page.of_issuer", "Label", words.Each("setting.label.", path), "Number", number)
+	}
 	if s.Provider == "" {
 		return words.Each("setting.label.", s.Path)
 	}
@@ -32,11 +35,18 @@ func (s Setting) Label() words.Text {
 func (s Setting) Help() words.Text {
 	switch {
 	case s.Provider == "":
-		return words.Each("setting.help.", s.Path)
+		_, path := further(s.Path)
+		return words.Each("setting.help.", path)
 	case s.own:
 		return words.Each("setting.help.own.", s.Provider+"_"+s.name())
 	}
 	return words.Each("setting.help.service.", s.name())
+}
+
+// Further returns which issuer of OpenID Connect the setting is about, from 2 on; 0 for any other setting.
+func (s Setting) Further() int {
+	number, _ := further(s.Path)
+	return number
 }
 
 // name returns the last part of the path.

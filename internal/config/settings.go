@@ -166,10 +166,7 @@ func (c *Config) validate() (faults []Fault) {
 		wrong("settings.wrong.backup_s3", []string{"backup.s3.address", "backup.s3.bucket", "backup.s3.access_key",
 			"backup.s3.secret_key"})
 	}
-	if (c.OpenID.Issuer == "") != (c.OpenID.ClientID == "") {
-		wrong("settings.wrong.together", []string{"auth.oidc.issuer", "auth.oidc.client_id"}, "One",
-			"auth.oidc.issuer", "Other", "auth.oidc.client_id")
-	}
+	c.OpenID.wrongIssuers(wrong)
 	if (c.Proxy.Header == "") != (len(c.Proxy.From) == 0) {
 		wrong("settings.wrong.together", []string{"auth.proxy_header", "auth.proxy_from"}, "One",
 			"auth.proxy_header", "Other", "auth.proxy_from")

@@ -3,6 +3,7 @@
 package openid
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -20,6 +21,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"reprise/internal/accounts"
 	"reprise/internal/config"
 	"reprise/internal/resilience"
 )
@@ -53,7 +55,7 @@ const (
 	askWithin = 15 * time.Second
 	// lookAgain is after how long the issuer is asked again what it says of itself.
 	lookAgain = 6 * time.Hour
-	// PendingFor is how long somebody may take at the issuer.
+	// PendingFor is how long people may take at the issuer.
 	PendingFor = 10 * time.Minute
 )
 
@@ -73,9 +75,10 @@ type Claims struct {
 	Issuer, Subject string // who it is
 	Name            string // how the issuer calls them; empty if it doesn't say
 	Groups          []string
-	Grouped         bool   // whether it said anything about groups
-	Session         string // of theirs at the issuer; empty if it has no name
-	Token           string // the ID token
+	Grouped         bool           // whether it said anything about groups
+	Session         string         // of theirs at the issuer; empty if it has no name
+	Token           string         // the ID token
+	Grant           accounts.Grant // zero where the issuer isn't asked again
 	All             map[string]any
 }
 
@@ -90,12 +93,13 @@ func (c Claims) Called() string {
 	return c.Subject
 }
 
-// Issuer is where people sign in. Make it with New; it is safe for concurrent use.
+// Issuer is where people sign in. It is safe for concurrent use.
 type Issuer struct {
+	Slot   string // its place among the settings and in addresses: one of config.Slots
 	client *http.Client
 
 	mu    sync.Mutex
-	now   config.OpenID
+	now   config.Issuer
 	found *found // what the issuer said of itself; nil before it was asked
 }
 
@@ -108,11 +112,8 @@ type found struct {
 	posts  bool   // it takes a client's secret in the body only
 }
 
-// New returns an Issuer that is asked through a client.
-func New(client *http.Client, s config.OpenID) *Issuer { return &Issuer{client: client, now: s} }
-
-// Configure changes the settings. Who is at the issuer meanwhile has to begin again.
-func (i *Issuer) Configure(s config.OpenID) {
+// configure changes the settings. Who is at the issuer meanwhile has to begin again.
+func (i *Issuer) configure(s config.Issuer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if s.Issuer != i.now.Issuer {
@@ -122,14 +123,17 @@ func (i *Issuer) Configure(s config.OpenID) {
 }
 
 // Settings returns the settings.
-func (i *Issuer) Settings() config.OpenID {
+func (i *Issuer) Settings() config.Issuer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.now
 }
 
-// Host returns the host of the issuer, for people to read; empty without one.
-func (i *Issuer) Host() string { return hostOf(i.Settings().Issuer) }
+// Called returns what people call the issuer; empty without one.
+func (i *Issuer) Called() string {
+	s := i.Settings()
+	return cmp.Or(s.Button, hostOf(s.Issuer))
+}
 
 func hostOf(address string) string {
 	u, err := url.Parse(address)
@@ -140,7 +144,7 @@ func hostOf(address string) string {
 }
 
 // find returns the issuer of the settings, with them. It asks once, and again after a while or a failure.
-func (i *Issuer) find(ctx context.Context) (*found, config.OpenID, error) {
+func (i *Issuer) find(ctx context.Context) (*found, config.Issuer, error) {
 	i.mu.Lock()
 	s, at := i.now, i.found
 	i.mu.Unlock()
@@ -187,7 +191,7 @@ func (i *Issuer) asking(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(oidc.ClientContext(ctx, i.client), askWithin)
 }
 
-func (f *found) flow(s config.OpenID, back string) *oauth2.Config {
+func (f *found) flow(s config.Issuer, back string) *oauth2.Config {
 	at := f.Endpoint()
 	if at.AuthStyle = oauth2.AuthStyleInHeader; f.posts || s.ClientSecret == "" {
 		at.AuthStyle = oauth2.AuthStyleInParams // a guess would use up the code
@@ -249,16 +253,37 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 	if !ok {
 		return c, fmt.Errorf("%w: there is no ID token", ErrBroken)
 	}
-	if c, err = i.read(ctx, at, s, p, token, raw); err != nil {
+	c, nonce, err := at.signed(ctx, s, token, raw)
+	switch {
+	case err != nil:
+	case subtle.ConstantTimeCompare([]byte(nonce), []byte(p.Nonce)) != 1:
+		err = fmt.Errorf("%w: another nonce", ErrBroken)
+	case p.Again && askedBefore(c.All, p.begun()):
+		err = fmt.Errorf("%w: nobody was asked", ErrBroken)
+	default:
+		err = at.more(ctx, s, token, &c)
+	}
+	if err != nil {
 		return Claims{}, err
 	}
+	if s.Rechecks() && token.RefreshToken != "" {
+		c.Grant = accounts.Grant{Issuer: s.Issuer, ClientID: s.ClientID, Subject: c.Subject, Nonce: p.Nonce,
+			Token: token.RefreshToken}
+	}
 	return c, nil
+}
+
+// askedBefore reports whether the issuer says that it asked somebody who they are before a time. One that doesn't know
+// may say 0.
+func askedBefore(all map[string]any, begun time.Time) bool {
+	at, _ := all["auth_time"].(float64)
+	return at != 0 && time.Unix(int64(at), 0).Before(begun)
 }
 
 // refusal returns what an issuer says in an answer that is no success; nil if that is nothing of OAuth.
 func refusal(err error) *RefusedError {
 	e, ok := errors.AsType[*resilience.AnswerError](err)
-	if !ok || e.Status < 400 || e.Status >= 500 {
+	if !ok || e.Status < 400 || e.Status >= 500 || e.Status == http.StatusTooManyRequests {
 		return nil
 	}
 	var said struct {
@@ -271,55 +296,59 @@ func refusal(err error) *RefusedError {
 	return &RefusedError{said.Code, said.Text}
 }
 
-// read checks an ID token, and returns what the issuer says of its subject, there and where it tells more about people.
-func (i *Issuer) read(ctx context.Context, at *found, s config.OpenID, p Pending, token *oauth2.Token, raw string) (
-	c Claims, err error) {
-	id, err := at.Verifier(&oidc.Config{ClientID: s.ClientID}).Verify(ctx, raw)
+// signed checks an ID token, and returns what it says of its subject, with its nonce.
+func (f *found) signed(ctx context.Context, s config.Issuer, token *oauth2.Token, raw string) (c Claims, nonce string,
+	err error) {
+	id, err := f.Verifier(&oidc.Config{ClientID: s.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return c, errors.Join(ErrBroken, err)
-	}
-	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(p.Nonce)) != 1 {
-		return c, fmt.Errorf("%w: another nonce", ErrBroken)
+		return c, "", errors.Join(ErrBroken, err)
 	}
 	if id.AccessTokenHash != "" {
 		if err := id.VerifyAccessToken(token.AccessToken); err != nil {
-			return c, errors.Join(ErrBroken, err)
+			return c, "", errors.Join(ErrBroken, err)
 		}
 	}
-	all := map[string]any{}
-	if err := id.Claims(&all); err != nil {
-		return c, errors.Join(ErrBroken, err)
+	c = Claims{Issuer: id.Issuer, Subject: id.Subject, Token: raw, All: map[string]any{}}
+	if err := id.Claims(&c.All); err != nil {
+		return c, "", errors.Join(ErrBroken, err)
 	}
-	// An issuer that doesn't know the time may say 0.
-	if at, _ := all["auth_time"].(float64); p.Again && at != 0 && time.Unix(int64(at), 0).Before(p.begun()) {
-		return c, fmt.Errorf("%w: nobody was asked", ErrBroken)
-	}
-	c = Claims{Issuer: id.Issuer, Subject: id.Subject, Token: raw, All: all}
 	if c.Subject == "" {
-		return c, fmt.Errorf("%w: no subject", ErrBroken)
+		return c, "", fmt.Errorf("%w: no subject", ErrBroken)
 	}
-	c.Session, _ = all["sid"].(string)
-	if at.UserInfoEndpoint() != "" {
-		info, err := at.UserInfo(ctx, oauth2.StaticTokenSource(token))
-		if err != nil {
-			return c, &DownError{hostOf(s.Issuer), err}
-		}
-		if info.Subject != c.Subject { // somebody else's (section 5.3.2 of OpenID Connect Core)
-			return c, fmt.Errorf("%w: another subject", ErrBroken)
-		}
-		more := map[string]any{}
-		if err := info.Claims(&more); err != nil {
-			return c, errors.Join(ErrBroken, err)
-		}
-		for name, value := range more {
-			if _, signed := all[name]; !signed {
-				all[name] = value
-			}
+	c.Session, _ = c.All["sid"].(string)
+	c.say(s)
+	return c, id.Nonce, nil
+}
+
+// more adds what the issuer tells of the subject of claims where it tells more about people, if it does.
+func (f *found) more(ctx context.Context, s config.Issuer, token *oauth2.Token, c *Claims) error {
+	if f.UserInfoEndpoint() == "" {
+		return nil
+	}
+	info, err := f.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return &DownError{hostOf(s.Issuer), err}
+	}
+	if info.Subject != c.Subject { // somebody else's (section 5.3.2 of OpenID Connect Core)
+		return errors.Join(ErrBroken, errOther)
+	}
+	more := map[string]any{}
+	if err := info.Claims(&more); err != nil {
+		return errors.Join(ErrBroken, err)
+	}
+	for name, value := range more {
+		if _, signed := c.All[name]; !signed {
+			c.All[name] = value
 		}
 	}
-	c.Name = first(all, "preferred_username", "nickname", "name", "email")
-	c.Groups, c.Grouped = texts(all, s.GroupsClaim)
-	return c, nil
+	c.say(s)
+	return nil
+}
+
+// say reads the name and the groups from all claims.
+func (c *Claims) say(s config.Issuer) {
+	c.Name = first(c.All, "preferred_username", "nickname", "name", "email")
+	c.Groups, c.Grouped = texts(c.All, s.GroupsClaim)
 }
 
 // first returns the first of these claims that is a text.

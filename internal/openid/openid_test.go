@@ -20,17 +20,16 @@ import (
 const back = "https://music.example.org/sign-in/oidc/callback"
 
 // of returns a client of an issuer that asks as the program does.
-func of(far *openidtest.Issuer) *openid.Issuer {
+func of(far *openidtest.Issuer) *openid.Issuers {
 	client := transport.NewClient(&transport.Transport{Base: http.DefaultTransport, Log: slog.New(slog.DiscardHandler)})
-	return openid.New(client,
-		config.OpenID{Issuer: far.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.Secret,
-			Scopes: []string{"openid", "profile"}, GroupsClaim: "groups"})
+	return openid.New(client, config.OpenID{Issuers: [3]config.Issuer{{Issuer: far.URL, ClientID: openidtest.ClientID,
+		ClientSecret: openidtest.Secret, Scopes: []string{"openid", "profile"}, GroupsClaim: "groups"}}})
 }
 
 // visit returns what comes of a whole visit at the issuer.
 func visit(t *testing.T, far *openidtest.Issuer, change func(*openid.Pending, url.Values)) (openid.Claims, error) {
 	t.Helper()
-	i := of(far)
+	i := of(far).At("oidc")
 	to, pending, err := i.Begin(t.Context(), back, false)
 	require.NoError(t, err)
 	came, err := url.Parse(far.Allow(to))
@@ -76,7 +75,7 @@ func TestTheIssuerAsksAgain(t *testing.T) {
 	t.Parallel()
 	far := openidtest.New(t)
 	again := func(asked any) error {
-		i := of(far)
+		i := of(far).At("oidc")
 		to, pending, err := i.Begin(t.Context(), back, true)
 		require.NoError(t, err)
 		at, err := url.Parse(to)
@@ -146,7 +145,7 @@ func TestACodeIsGoodOnce(t *testing.T) {
 	require.True(t, ok, err)
 	require.Equal(t, "invalid_grant", refused.Code)
 
-	i := of(far)
+	i := of(far).At("oidc")
 	to, pending, err := i.Begin(t.Context(), back, false)
 	require.NoError(t, err)
 	came, err := url.Parse(far.Allow(to))
@@ -168,11 +167,12 @@ func TestAnIssuerThatIsDown(t *testing.T) {
 	t.Parallel()
 	far := openidtest.New(t)
 	far.Down = true
-	i := of(far)
+	all := of(far)
+	i := all.At("oidc")
 	_, _, err := i.Begin(t.Context(), back, false)
 	down, ok := errors.AsType[*openid.DownError](err)
 	require.True(t, ok, err)
-	require.Equal(t, i.Host(), down.Host)
+	require.Equal(t, i.Called(), down.Host)
 	far.Down = false
 	to, pending, err := i.Begin(t.Context(), back, true)
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestAnIssuerThatIsDown(t *testing.T) {
 	_, ok = errors.AsType[*openid.DownError](err)
 	require.True(t, ok, err)
 
-	i.Configure(config.OpenID{})
+	all.Configure(config.OpenID{})
 	_, _, err = i.Begin(t.Context(), back, false)
 	require.ErrorIs(t, err, openid.ErrOff)
 }
@@ -196,7 +196,7 @@ func TestSignedOutThere(t *testing.T) {
 	t.Parallel()
 	far := openidtest.New(t)
 	far.SignOut = true
-	i := of(far)
+	i := of(far).At("oidc")
 	event := map[string]any{"http://schemas.openid.net/event/backchannel-logout": map[string]any{}}
 	word := func(change func(map[string]any)) string {
 		all := map[string]any{"iss": far.URL, "aud": openidtest.ClientID, "iat": time.Now().Unix(),

@@ -31,8 +31,8 @@ var leaderless = map[string]map[string]bool{
 		/settings/account/second-step/recovery /settings/people /settings/people/:id /settings/people/:id/reset
 		/settings/people/:id/second-step /settings/people/invitations /settings/people/invitations/:id
 		/settings/profile /settings/profile/preview /settings/programs /settings/programs/:id/revoke
-		/settings/programs/made /settings/services /setup /share /sign-in/oidc /sign-in/oidc/account
-		/sign-in/oidc/callback /sw.js /year/:code /year/:code/card.png /year/:code/card.svg /api/v1/account
+		/settings/programs/made /settings/services /setup /share /sign-in/:slot /sign-in/:slot/callback
+		/sign-in/oidc/account /sw.js /year/:code /year/:code/card.png /year/:code/card.svg /api/v1/account
 		/api/v1/account/factors /api/v1/activity /api/v1/albums/:id /api/v1/artists/:id /api/v1/comparison-links
 		/api/v1/comparisons /api/v1/completeness /api/v1/completeness/:id/:month /api/v1/connections
 		/api/v1/connections/:id /api/v1/connections/:id/forwarding /api/v1/connections/:id/loves
@@ -69,7 +69,7 @@ var leaderless = map[string]map[string]bool{
 		/settings/people/:id/second-step /settings/people/:id/signout /settings/people/invitations
 		/settings/people/invitations/:id/revoke /settings/profile /settings/profile/delete /settings/programs
 		/settings/programs/:id/revoke /setup /sign-in/oidc/account /sign-in/oidc/account/link
-		/sign-in/oidc/back-channel /api/v1/account/confirm /api/v1/account/passkeys /api/v1/account/passkeys/options
+		/sign-in/:slot/back-channel /api/v1/account/confirm /api/v1/account/passkeys /api/v1/account/passkeys/options
 		/api/v1/account/second-step /api/v1/account/second-step/confirm /api/v1/account/second-step/recovery-codes
 		/api/v1/admin/invitations /api/v1/admin/users /api/v1/admin/users/:id/reset /api/v1/albums/:id/merge
 		/api/v1/albums/:id/split /api/v1/artists/:id/merge /api/v1/artists/:id/split /api/v1/comparison-links

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -72,6 +73,7 @@ type Store interface {
 	ownlibrary.Store
 	people.Store
 	accounts.IdentityStore
+	accounts.GrantStore
 	welcome.Store
 	players.Store
 	playlists.Store
@@ -144,7 +146,6 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
 	signedIn := sessions.New(k)
-	beside := factors.New(k, c.Store, c.Accounts)
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	drawn := cards.New(k, rows)
@@ -158,11 +159,16 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	links := accounts.NewLinks(c.Store, c.Accounts)
 	users := people.NewUsers(people.UsersOptions{Core: k, Store: c.Store, Accounts: c.Accounts, Links: links,
 		Removals: c.Removals, Courier: c.Courier, Export: exports})
-	if c.Issuer == nil {
-		c.Issuer = openid.New(c.Client, config.OpenID{})
+	if c.Issuers == nil {
+		c.Issuers = openid.New(c.Client, config.OpenID{})
 	}
-	elsewhere := signin.New(signin.Options{Core: k, Issuer: c.Issuer, Store: c.Store, Links: links, Steps: first,
-		SetRole: users.SetRole, Named: func(ctx context.Context, name string) (accounts.User, error) {
+	k.Sessions.EndOfIssuers(func() time.Duration { return c.Issuers.Settings().Session })
+	var elsewhere *signin.Handler
+	beside := factors.New(factors.Options{Core: k, Store: c.Store, Accounts: c.Accounts, Issuers: c.Issuers.Addresses,
+		Again: func(by accounts.Arrival) string { return elsewhere.Again(by) }})
+	elsewhere = signin.New(signin.Options{Core: k, Issuers: c.Issuers, Store: c.Store, Links: links, Steps: first,
+		SetRole: users.SetRole, Works: beside.Works, ByName: func() bool { return at.Load().Proxy.On() },
+		Named: func(ctx context.Context, name string) (accounts.User, error) {
 			return c.Store.UserByName(ctx, name)
 		}})
 	k.Sessions.Welcome(elsewhere.ByProxy(func() bool { return at.Load().Proxy.CreateAccounts }))
@@ -241,7 +247,8 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 			beside,
 			keys,
 			breakers,
-			installation.New(k, c.Settings, c.answers, c.Backups, keys.Part, sources.Part, breakers.Part),
+			installation.New(k, c.Settings, c.answers, c.Backups, elsewhere.Above, keys.Part, sources.Part,
+				breakers.Part),
 		},
 	}, nil
 }

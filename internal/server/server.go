@@ -46,6 +46,7 @@ import (
 	"reprise/internal/server/core"
 	"reprise/internal/server/edge"
 	"reprise/internal/server/feed"
+	"reprise/internal/server/signin"
 	"reprise/internal/settings"
 	syncer "reprise/internal/sync"
 	"reprise/internal/throttle"
@@ -81,7 +82,7 @@ type Config struct {
 	Art         *art.Cache         // nil: no pictures are kept
 	Settings    *settings.Settings // nil: they cannot be changed
 	Flow        *oauth.Flow
-	Issuer      *openid.Issuer // where people can sign in; nil: nowhere but here
+	Issuers     *openid.Issuers // where people can sign in; nil: nowhere but here
 	Notifier    *notify.Notifier
 	Courier     *notify.Courier
 	Reports     *weekly.Reports
@@ -154,6 +155,9 @@ func (s *Server) Handlers() map[string]string { return s.resources.handlers }
 
 // Description returns the description of the API, in YAML.
 func (s *Server) Description() ([]byte, error) { return s.resources.described() }
+
+// SignIn returns what asks issuers about those who are signed in. Of several servers, one runs it.
+func (s *Server) SignIn() *signin.Handler { return s.resources.signin }
 
 // ServeHTTP implements http.Handler. It answers a HEAD, as monitors send it, like a GET; net/http leaves the body
 // out.

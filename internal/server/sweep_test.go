@@ -43,8 +43,8 @@ var openToAll = []string{"GET /livez", "GET /readyz", "GET /static/*", "GET /sw.
 	"GET /profile/:code", "GET /profile/:code/card.png", "GET /profile/:code/card.svg", "GET /profile/:code/badge.svg",
 	"GET /profile/:code/feed.atom", "GET /profile/:code/art/:mark/:hash",
 	"GET /list/:file", "GET /compare/:code",
-	"GET /sign-in/oidc", "GET /sign-in/oidc/callback", "GET /sign-in/oidc/account", "POST /sign-in/oidc/account",
-	"POST /sign-in/oidc/account/link", "POST /sign-in/oidc/back-channel",
+	"GET /sign-in/:slot", "GET /sign-in/:slot/callback", "GET /sign-in/oidc/account", "POST /sign-in/oidc/account",
+	"POST /sign-in/oidc/account/link", "POST /sign-in/:slot/back-channel",
 	"GET /help", "GET /help/:page"}
 
 // The API has its own test, which also tries tokens.

@@ -64,6 +64,11 @@ func TestACodeIsUsedOnce(t *testing.T) {
 	require.False(t, was)
 }
 
+// works has the issuer "here" set up, and passkeys work but for those that say "elsewhere".
+var works = accounts.Works{Issuers: []string{"here"}, Passkey: func(secret []byte) bool {
+	return string(secret) != "elsewhere"
+}}
+
 // A passkey belongs to one person; the only way in stays.
 func TestPasskeysAreKept(t *testing.T) {
 	t.Parallel()
@@ -88,13 +93,13 @@ func TestPasskeysAreKept(t *testing.T) {
 	require.ErrorIs(t, err, library.ErrNotFound)
 	require.ErrorIs(t, s.RenameFactor(t.Context(), user, f.ID, "Mine"), library.ErrNotFound)
 	require.NoError(t, s.RenameFactor(t.Context(), alone.ID, f.ID, "Tablet"))
-	require.ErrorIs(t, s.RemoveFactor(t.Context(), user, f.ID), library.ErrNotFound)
-	require.ErrorIs(t, s.RemoveFactor(t.Context(), alone.ID, f.ID), accounts.ErrLastWay)
+	require.ErrorIs(t, s.RemoveFactor(t.Context(), user, f.ID, works), library.ErrNotFound)
+	require.ErrorIs(t, s.RemoveFactor(t.Context(), alone.ID, f.ID, works), accounts.ErrLastWay)
 	all, err := s.Factors(t.Context(), alone.ID)
 	require.NoError(t, err)
 	require.Equal(t, "Tablet", all[0].Name)
 	require.NoError(t, s.SetPassword(t.Context(), alone.ID, "-"))
-	require.NoError(t, s.RemoveFactor(t.Context(), alone.ID, f.ID))
+	require.NoError(t, s.RemoveFactor(t.Context(), alone.ID, f.ID, works))
 
 	for i := range accounts.MostPasskeys {
 		_, err = s.AddFactor(t.Context(), accounts.Factor{User: user, Kind: accounts.Passkey,

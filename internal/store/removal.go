@@ -194,6 +194,7 @@ var belongings = []belonging{
 	{"factors", []string{"id"}},
 	{"recovery_codes", []string{"user_id", "hash"}},
 	{"sessions", []string{"id"}},
+	{"grants", []string{"id"}},
 	{"activity", []string{"id"}},
 }
 
@@ -272,6 +273,7 @@ func (s *Store) BeginRemoval(ctx context.Context, user int64) (u accounts.User, 
 			"DELETE FROM shares WHERE user_id = $1",
 			"DELETE FROM comparisons WHERE user_id = $1",
 			"DELETE FROM sessions WHERE user_id = $1",
+			"DELETE FROM grants WHERE user_id = $1",
 			"DELETE FROM identities WHERE user_id = $1",
 			"DELETE FROM factors WHERE user_id = $1",
 			"DELETE FROM oauth_states WHERE user_id = $1",

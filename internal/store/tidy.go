@@ -12,13 +12,15 @@ import (
 	"reprise/internal/store/settings"
 )
 
-// Tidy deletes what has expired: sessions, tries, links, comparisons, answers of calls, authorization requests, pending
-// connections, holds, cooldowns, old runs, quarters, messages, entries of the log of activity, and what was sent and
-// has been counted.
+// Tidy deletes what has expired: sessions, grants, tries, links, comparisons, answers of calls, authorization requests,
+// pending connections, holds, cooldowns, old runs, quarters, messages, entries of the log of activity, and what was
+// sent and has been counted.
 func (s *Store) Tidy(ctx context.Context) error {
 	now := time.Now()
 	return errors.Join(
 		s.Exec(ctx, "DELETE FROM sessions WHERE expires_at <= $1", db.Millis(now)),
+		s.Exec(ctx, `DELETE FROM grants WHERE asked_at <= $1 AND NOT EXISTS
+			(SELECT 1 FROM sessions s WHERE s.grant_id = grants.id)`, db.Millis(now.Add(-time.Hour))),
 		s.Exec(ctx, "DELETE FROM tries WHERE forgets_at <= $1", db.Millis(now.Add(-time.Hour))), // unused
 		s.Exec(ctx, "DELETE FROM links WHERE expires_at <= $1", db.Millis(now)),
 		s.Exec(ctx, "DELETE FROM shares WHERE expires_at BETWEEN 1 AND $1", db.Millis(now.AddDate(0, 0, -30))),

@@ -2,6 +2,7 @@
 package openidtest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,11 +39,15 @@ type Issuer struct {
 	Unnamed bool                               // whether its answers to the browser leave out who it is
 	Forge   func(claims map[string]any) string // makes the ID token; nil: signed as it should be
 	SignOut bool                               // whether sessions can end there
+	Refuses string                             // the code with which it refuses to renew; empty: it doesn't
+	Slim    bool                               // whether it renews without an ID token
+	Renewed int                                // how often it has renewed
 
 	t     testing.TB
 	key   *rsa.PrivateKey
 	mu    sync.Mutex
 	codes map[string]url.Values // what was asked for, by code; each is good once
+	fresh map[string]url.Values // what was asked for, by refresh token; each is good once
 }
 
 var keys = sync.OnceValue(func() *rsa.PrivateKey {
@@ -54,7 +61,8 @@ var keys = sync.OnceValue(func() *rsa.PrivateKey {
 // New returns an issuer that knows one person.
 func New(t testing.TB) *Issuer {
 	t.Helper()
-	i := &Issuer{Subject: "248289761001", t: t, key: keys(), codes: map[string]url.Values{}}
+	i := &Issuer{Subject: "248289761001", t: t, key: keys(), codes: map[string]url.Values{},
+		fresh: map[string]url.Values{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.describe)
 	mux.HandleFunc("GET /keys", i.keys)
@@ -132,6 +140,19 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		refuse("invalid_client")
 		return
 	}
+	if r.FormValue("grant_type") == "refresh_token" {
+		i.mu.Lock()
+		asked, ok := i.fresh[r.FormValue("refresh_token")]
+		delete(i.fresh, r.FormValue("refresh_token"))
+		i.mu.Unlock()
+		if code := cmp.Or(i.Refuses, "invalid_grant"); !ok || i.Refuses != "" {
+			refuse(code)
+			return
+		}
+		i.Renewed++
+		i.give(w, asked, !i.Slim)
+		return
+	}
 	i.mu.Lock()
 	asked, ok := i.codes[r.FormValue("code")]
 	delete(i.codes, r.FormValue("code"))
@@ -142,6 +163,11 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		refuse("invalid_grant")
 		return
 	}
+	i.give(w, asked, true)
+}
+
+// give answers with tokens: with an ID token, and with one to renew them if offline_access was asked for.
+func (i *Issuer) give(w http.ResponseWriter, asked url.Values, signed bool) {
 	now := time.Now()
 	claims := map[string]any{"iss": i.URL, "sub": i.Subject, "aud": ClientID, "iat": now.Unix(),
 		"exp": now.Add(time.Minute).Unix(), "nonce": asked.Get("nonce")}
@@ -150,8 +176,18 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if i.Forge != nil {
 		make = i.Forge
 	}
-	answer(w, map[string]any{"access_token": "of " + i.Subject, "token_type": "Bearer", "expires_in": 60,
-		"id_token": make(claims)})
+	tokens := map[string]any{"access_token": "of " + i.Subject, "token_type": "Bearer", "expires_in": 60}
+	if signed {
+		tokens["id_token"] = make(claims)
+	}
+	if slices.Contains(strings.Fields(asked.Get("scope")), "offline_access") {
+		next := rand.Text()
+		i.mu.Lock()
+		i.fresh[next] = asked
+		i.mu.Unlock()
+		tokens["refresh_token"] = next
+	}
+	answer(w, tokens)
 }
 
 func (i *Issuer) userinfo(w http.ResponseWriter, _ *http.Request) {

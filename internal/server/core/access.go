@@ -280,7 +280,7 @@ func (a *Access) Watcher(r *http.Request, address string) (w Watcher, err error)
 	if err != nil {
 		return w, err
 	}
-	w.Ends, w.Until = a.sessions.Fingerprint(ctx), a.sessions.manager.Deadline(ctx)
+	w.Ends, w.Until = a.sessions.Fingerprint(ctx), a.sessions.ends(ctx)
 	u, err := w.Still(ctx)
 	return w.of(u), err
 }

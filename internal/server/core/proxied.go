@@ -75,7 +75,7 @@ func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, err
 	if hasErr == nil && has.ID == u.ID {
 		return has, nil
 	}
-	if err := s.SignIn(ctx, u.ID, accounts.Arrival{Way: accounts.ByProxy, For: proxiedLife}); err != nil {
+	if err := s.SignIn(ctx, u.ID, accounts.Arrival{Way: accounts.ByProxy}); err != nil {
 		return accounts.User{}, err
 	}
 	s.arrived(ctx, u, accounts.ByProxy)

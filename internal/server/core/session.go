@@ -37,7 +37,9 @@ const (
 	atKey       = "at"    // in a session: when
 	issuerKey   = "issuer"
 	thereKey    = "there"    // in a session: its name at the issuer
+	clientKey   = "client"   // in a session: what this server is called at the issuer
 	tokenKey    = "id_token" // in a session: by which the issuer knows whose it is
+	grantKey    = "grant"    // in a session: names what the issuer is asked with later
 )
 
 // Sessions are the sessions of browsers.
@@ -54,6 +56,7 @@ type Sessions struct {
 	demoUser int64
 	shares   shares
 
+	ofIssuer  func() time.Duration // how long sessions last of those who have come from an issuer
 	newcomers Newcomers
 	named     atomic.Bool            // whether names of accounts open them, by the word of a proxy
 	required  atomic.Pointer[string] // who needs a second step
@@ -239,14 +242,17 @@ func (s *Sessions) User(ctx context.Context) (accounts.User, error) {
 	return s.userByID(ctx, id, visitOf(ctx).path())
 }
 
-// userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened, or
-// when a proxy has to say whose it is, and doesn't.
+// userByID returns the user of a session, or accounts.ErrUnknown when the password has changed since it was opened,
+// when it is over by now, or when a proxy has to say whose it is, and doesn't.
 func (s *Sessions) userByID(ctx context.Context, id int64, path string) (accounts.User, error) {
 	if id == 0 {
 		return accounts.User{}, accounts.ErrUnknown
 	}
 	u, err := s.store.UserByID(ctx, id)
 	if err == nil && s.manager.GetString(ctx, stampKey) != fingerprint(u.PasswordHash) {
+		return accounts.User{}, accounts.ErrUnknown
+	}
+	if err == nil && time.Now().After(s.ends(ctx)) { // the setting has changed since
 		return accounts.User{}, accounts.ErrUnknown
 	}
 	byProxy := accounts.Way(s.manager.GetString(ctx, wayKey)) == accounts.ByProxy
@@ -305,16 +311,15 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	s.manager.Put(ctx, mustKey, by.Way == accounts.ByPassword)
 	s.manager.Put(ctx, offerKey, (by.Way == accounts.ByPassword || by.Way == accounts.ByCode) &&
 		s.offers(visitOf(ctx).request))
-	for key, value := range map[string]string{wayKey: string(by.Way), issuerKey: by.Issuer, thereKey: by.There,
-		tokenKey: by.Token} {
+	for key, value := range map[string]string{wayKey: string(by.Way), issuerKey: by.Issuer, clientKey: by.Client,
+		thereKey: by.There, tokenKey: by.Token, grantKey: by.Grant} {
 		s.manager.Put(ctx, key, value)
 	}
-	s.manager.Put(ctx, atKey, time.Now().Unix())
-	life := sessionLife
-	if by.For > 0 {
-		life = min(life, by.For)
+	if by.At.IsZero() {
+		by.At = time.Now()
 	}
-	s.manager.SetDeadline(ctx, time.Now().Add(life).UTC())
+	s.manager.Put(ctx, atKey, by.At.Unix())
+	s.manager.SetDeadline(ctx, by.At.Add(s.life(by.Way)).UTC())
 	visitOf(ctx).user = u
 	if code := words.From(ctx).Code(); code != u.BrowserLanguage {
 		if err := s.store.SetBrowserLanguage(ctx, user, code); err != nil { // they are signed in nevertheless
@@ -327,8 +332,37 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 // Arrival says how the user of a session came in.
 func (s *Sessions) Arrival(ctx context.Context) accounts.Arrival {
 	return accounts.Arrival{Way: accounts.Way(s.manager.GetString(ctx, wayKey)),
-		Issuer: s.manager.GetString(ctx, issuerKey), There: s.manager.GetString(ctx, thereKey),
-		Token: s.manager.GetString(ctx, tokenKey), For: time.Until(s.manager.Deadline(ctx))}
+		Issuer: s.manager.GetString(ctx, issuerKey), Client: s.manager.GetString(ctx, clientKey),
+		There: s.manager.GetString(ctx, thereKey), Token: s.manager.GetString(ctx, tokenKey),
+		Grant: s.manager.GetString(ctx, grantKey), At: s.signedInAt(ctx)}
+}
+
+// EndOfIssuers has sessions of those who have come from an issuer end after a time, also those that go on.
+func (s *Sessions) EndOfIssuers(after func() time.Duration) { s.ofIssuer = after }
+
+// life is how long a session lasts that began in a way.
+func (s *Sessions) life(by accounts.Way) time.Duration {
+	switch by {
+	case accounts.ByProxy:
+		return proxiedLife
+	case accounts.ByIssuer:
+		if s.ofIssuer != nil {
+			return min(sessionLife, s.ofIssuer())
+		}
+	}
+	return sessionLife
+}
+
+// ends returns when the session of ctx ends by itself, as the settings are now.
+func (s *Sessions) ends(ctx context.Context) time.Time {
+	deadline := s.manager.Deadline(ctx)
+	if accounts.Way(s.manager.GetString(ctx, wayKey)) != accounts.ByIssuer {
+		return deadline
+	}
+	if end := s.signedInAt(ctx).Add(s.life(accounts.ByIssuer)); end.Before(deadline) {
+		return end
+	}
+	return deadline
 }
 
 // signedInAt returns when the user of a session came in.

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,7 +81,7 @@ func (s *Sessions) use(ctx context.Context, user int64) error {
 	by := s.Arrival(ctx)
 	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: accounts.Agent(v.request.UserAgent()),
 		Address: v.address, SignedInAt: s.signedInAt(ctx), UsedAt: time.Now(), Way: by.Way,
-		Issuer: by.Issuer, There: by.There}, most)
+		Issuer: by.Issuer, There: by.There, Grant: by.Grant}, most)
 }
 
 // noteUse stores that a user uses the session of ctx, every few minutes and when the address has changed.
@@ -117,7 +118,10 @@ func (u *uses) due(session string) bool {
 
 // Of returns the sessions of a user, the latest sign-in first.
 func (s *Sessions) Of(ctx context.Context, user int64) ([]accounts.Session, error) {
-	return s.rows.Of(ctx, user)
+	all, err := s.rows.Of(ctx, user)
+	return slices.DeleteFunc(all, func(one accounts.Session) bool {
+		return one.Way == accounts.ByIssuer && time.Now().After(one.SignedInAt.Add(s.life(one.Way)))
+	}), err
 }
 
 // Current returns the ID of the session of a request; empty for a request with a token.
@@ -132,9 +136,14 @@ func (s *Sessions) Current(ctx context.Context) string {
 func (s *Sessions) End(ctx context.Context, user int64, id string) error {
 	err := s.rows.End(ctx, user, id)
 	if err == nil {
-		s.bus.Publish(user, events.Event{Type: events.SessionEnd, ID: id})
+		s.Ended(user, id)
 	}
 	return err
+}
+
+// Ended ends the streams of a session of a user that was ended in the database.
+func (s *Sessions) Ended(user int64, id string) {
+	s.bus.Publish(user, events.Event{Type: events.SessionEnd, ID: id})
 }
 
 // EndOthers ends all sessions of a user but that of the request, with their streams, and returns their number.

@@ -106,8 +106,8 @@ func (h *Handler) passwordForm(c echo.Context) error {
 // which asks them who they are, or else here, signed out.
 func (h *Handler) againForm(c echo.Context) error {
 	after := core.LocalPath(c.QueryParam("after"))
-	if h.core.Sessions.Arrival(c.Request().Context()).Way == accounts.ByIssuer {
-		return h.core.Onward(c, "/sign-in/oidc?again=yes&after="+url.QueryEscape(after))
+	if to := h.again(h.core.Sessions.Arrival(c.Request().Context())); to != "" {
+		return h.core.Onward(c, to+"&after="+url.QueryEscape(after))
 	}
 	if err := h.core.Sessions.SignOut(c); err != nil {
 		return err

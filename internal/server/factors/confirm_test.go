@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/config"
+	"reprise/internal/openid"
 	"reprise/internal/server/servertest"
 )
 
@@ -208,18 +210,21 @@ func TestAnIssuerIsAskedAgain(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		p := bea(t)
 		p.types(servertest.Password)
+		home := config.Issuer{Issuer: "https://auth.example.org", ClientID: "reprise"}
+		p.Issuers = openid.New(nil, config.OpenID{Issuers: [3]config.Issuer{{}, home}, Session: time.Hour})
+		p.Restart()
 		var codec scs.GobCodec
 		sessions, token := p.DB.Sessions(), p.Session[0].Value
 		kept, _, err := sessions.Find(token)
 		require.NoError(t, err)
 		until, values, err := codec.Decode(kept)
 		require.NoError(t, err)
-		values["way"] = string(accounts.ByIssuer)
+		values["way"], values["issuer"], values["client"] = string(accounts.ByIssuer), home.Issuer, home.ClientID
 		kept, err = codec.Encode(until, values)
 		require.NoError(t, err)
 		require.NoError(t, sessions.Commit(token, kept, until))
 		w := p.Submit("/confirm/again?after=/settings/programs", http.StatusOK)
-		require.Equal(t, "0; url=/sign-in/oidc?again=yes&after=%2Fsettings%2Fprograms", w.Header().Get("Refresh"))
+		require.Equal(t, "0; url=/sign-in/oidc2?again=yes&after=%2Fsettings%2Fprograms", w.Header().Get("Refresh"))
 		p.Page("/settings/account")
 	})
 }

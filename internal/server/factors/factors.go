@@ -22,11 +22,25 @@ type Handler struct {
 	core     *core.Core
 	store    accounts.FactorStore
 	accounts *accounts.Accounts
+	issuers  func() []string
+	again    func(accounts.Arrival) string
+}
+
+// Options are what a Handler is made from.
+type Options struct {
+	Core     *core.Core
+	Store    accounts.FactorStore
+	Accounts *accounts.Accounts
+	// Issuers returns the addresses of the issuers at which people can sign in.
+	Issuers func() []string
+	// Again returns the path at which who came by an issuer comes from there again; empty for nowhere.
+	Again func(accounts.Arrival) string
 }
 
 // New returns a Handler.
-func New(k *core.Core, store accounts.FactorStore, people *accounts.Accounts) *Handler {
-	h := &Handler{core: k, store: store, accounts: people}
+func New(o Options) *Handler {
+	k := o.Core
+	h := &Handler{core: k, store: o.Store, accounts: o.Accounts, issuers: o.Issuers, again: o.Again}
 	k.AddNotice(h.notice)
 	return h
 }

@@ -99,6 +99,14 @@ func (h *Handler) read(f accounts.Factor) (p passkey, err error) {
 	return p, err
 }
 
+// Works says which ways in work now: the issuers that are set up, and passkeys for the name that the server has.
+func (h *Handler) Works() accounts.Works {
+	return accounts.Works{Issuers: h.issuers(), Passkey: func(secret []byte) bool {
+		p, err := h.read(accounts.Factor{Secret: secret})
+		return err == nil && !p.Elsewhere
+	}}
+}
+
 // passkeys returns those of a person, the oldest first.
 func (h *Handler) passkeys(ctx context.Context, user int64) (all []passkey, err error) {
 	factors, err := h.store.Factors(ctx, user)
@@ -362,7 +370,7 @@ func (h *Handler) remove(c echo.Context) (p passkey, err error) {
 		return p, err
 	}
 	ctx := c.Request().Context()
-	err = h.store.RemoveFactor(ctx, p.User, p.ID)
+	err = h.store.RemoveFactor(ctx, p.User, p.ID, h.Works())
 	if errors.Is(err, accounts.ErrLastWay) {
 		return p, core.Check(words.New("passkeys.last"))
 	}

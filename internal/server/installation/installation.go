@@ -32,16 +32,17 @@ type Handler struct {
 	// answers reports whether this server would answer to a host with these settings.
 	answers func(c config.Config, host string) bool
 	backups *backups.Backups
+	signIn  Part
 	parts   []Part
 }
 
 // Part is a part of the page that another resource answers for.
 type Part func(context.Context) (templ.Component, error)
 
-// New returns a Handler, with what the page shows below the settings.
-func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool, b *backups.Backups,
+// New returns a Handler, with what the page shows above the settings of signing in, and below all settings.
+func New(k *core.Core, s Settings, answers func(c config.Config, host string) bool, b *backups.Backups, signIn Part,
 	parts ...Part) *Handler {
-	return &Handler{core: k, settings: s, answers: answers, backups: b, parts: parts}
+	return &Handler{core: k, settings: s, answers: answers, backups: b, signIn: signIn, parts: parts}
 }
 
 // Pages adds the routes of the pages.

@@ -100,6 +100,11 @@ func (h *Handler) show(c echo.Context, status int, given map[string]string, refu
 		return h.core.ProviderName(ctx, provider)
 	})
 	v.backups(ctx, h.backups.Status())
+	signIn, err := h.signIn(ctx)
+	if err != nil {
+		return err
+	}
+	v.above(config.SignIn, signIn)
 	for _, part := range h.parts {
 		shown, err := part(ctx)
 		if err != nil {

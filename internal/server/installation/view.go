@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -32,15 +33,26 @@ type groupView struct {
 	Forms           []formView
 }
 
-// backups shows in the group of their settings what is known about backups.
-func (v *pageView) backups(ctx context.Context, s backups.Status) {
-	i := slices.IndexFunc(v.Groups, func(g groupView) bool { return g.ID == string(config.Backups) })
-	if i >= 0 {
-		v.Groups[i].Note, v.Groups[i].Above = backupsNote(ctx, s, time.Now()), backupsPart(backupsViewOf(ctx, s))
+// above shows above the settings of a group what is known about it.
+func (v *pageView) above(of config.Group, what templ.Component) {
+	for i, g := range v.Groups {
+		if g.ID == string(of) {
+			v.Groups[i].Above = what
+		}
 	}
 }
 
-// formView is a form whose fields are saved together. One with a Title is that of a provider, and a fold of its own.
+// backups shows in the group of their settings what is known about backups.
+func (v *pageView) backups(ctx context.Context, s backups.Status) {
+	v.above(config.Backups, backupsPart(backupsViewOf(ctx, s)))
+	i := slices.IndexFunc(v.Groups, func(g groupView) bool { return g.ID == string(config.Backups) })
+	if i >= 0 {
+		v.Groups[i].Note = backupsNote(ctx, s, time.Now())
+	}
+}
+
+// formView is a form whose fields are saved together. One with a Title is that of a provider, or of an issuer after the
+// first, and a fold of its own.
 type formView struct {
 	ID, Title, Note string
 	Open            bool
@@ -69,12 +81,9 @@ func viewOf(ctx context.Context, all []settings.Item, given map[string]string, r
 		for _, i := range of {
 			f := FieldOf(ctx, i, given, refused)
 			f.Problem = named(ctx, all, f.Problem)
-			group.add(i, f, name)
+			group.add(ctx, i, f, name)
 		}
 		group.note(ctx, of)
-		if g == config.SignIn {
-			group.Above = trySignIn()
-		}
 		if len(group.Forms) > 0 {
 			v.Groups = append(v.Groups, group)
 		}
@@ -82,18 +91,17 @@ func viewOf(ctx context.Context, all []settings.Item, given map[string]string, r
 	return v
 }
 
-// add adds the field of a setting to the form of its provider, or to that of the group.
-func (g *groupView) add(i settings.Item, f ui.Field, name func(string) string) {
-	id := "form-" + g.ID
-	if i.Provider != "" {
-		id = "form-" + i.Provider
-	}
+// add adds the field of a setting to the form of its provider or issuer, or to that of the group.
+func (g *groupView) add(ctx context.Context, i settings.Item, f ui.Field, name func(string) string) {
+	id := cmp.Or(setOf(i), "form-"+g.ID)
 	at := slices.IndexFunc(g.Forms, func(o formView) bool { return o.ID == id })
 	if at < 0 {
 		at = len(g.Forms)
 		form := formView{ID: id}
 		if i.Provider != "" {
 			form.Title = name(i.Provider)
+		} else if n := i.Further(); n != 0 {
+			form.Title = words.T(ctx, "setting.page.issuer", "Number", n)
 		}
 		g.Forms = append(g.Forms, form)
 	}
@@ -112,7 +120,8 @@ func (g *groupView) add(i settings.Item, f ui.Field, name func(string) string) {
 // seldom reports whether few people need a setting: it is in a fold of its form.
 func seldom(i settings.Item) bool {
 	return strings.HasPrefix(i.Path, "backup.s3.") || strings.HasPrefix(i.Path, "auth.proxy_") ||
-		slices.Contains([]string{"auth.oidc.groups_claim", "auth.oidc.scopes", "auth.oidc.session"}, i.Path) ||
+		strings.HasPrefix(i.Path, "auth.oidc") && slices.ContainsFunc([]string{".groups_claim", ".scopes", ".session"},
+			func(name string) bool { return strings.HasSuffix(i.Path, name) }) ||
 		i.Provider != "" && (i.Kind == config.URL || i.Kind == config.Rate) ||
 		i.Path == "admin_token" || i.Path == "log.level"
 }
@@ -125,7 +134,7 @@ func (g *groupView) note(ctx context.Context, all []settings.Item) {
 		if i.Provider == "" {
 			own = append(own, i)
 		}
-		of["form-"+i.Provider] = append(of["form-"+i.Provider], i)
+		of[setOf(i)] = append(of[setOf(i)], i)
 	}
 	var ready []string
 	any := false
@@ -136,10 +145,14 @@ func (g *groupView) note(ctx context.Context, all []settings.Item) {
 		}
 		f.Note = noteOf(ctx, of[f.ID])
 		if key, ok := keyOf(of[f.ID]); ok {
-			any = true
 			f.Note = words.T(ctx, "setting.page.not_set_up")
 			if key.Value != "" {
 				f.Note = words.T(ctx, "setting.page.set_up")
+			}
+			if key.Provider == "" { // what the group says of itself says it, too
+				continue
+			}
+			if any = true; key.Value != "" {
 				ready = append(ready, f.Title)
 			}
 		}
@@ -183,10 +196,13 @@ func keyOf(all []settings.Item) (settings.Item, bool) {
 	return settings.Item{}, false
 }
 
-// setOf returns the id of the fold of a setting's provider; empty if it has none.
+// setOf returns the id of the form of a setting's provider, or of an issuer after the first; empty if it has none.
 func setOf(i settings.Item) string {
-	if i.Provider == "" {
-		return ""
+	switch {
+	case i.Provider != "":
+		return "form-" + i.Provider
+	case i.Further() != 0:
+		return "form-" + config.Slots[i.Further()-1]
 	}
-	return "form-" + i.Provider
+	return ""
 }

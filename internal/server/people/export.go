@@ -13,7 +13,7 @@ func (h *Users) exportOther(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	h.noteFor(c, u.ID, activity.Entry{Action: activity.Exported, Subject: u.Name})
+	h.noteFor(c.Request().Context(), u.ID, activity.Entry{Action: activity.Exported, Subject: u.Name})
 	return h.export.Send(c, u)
 }
 

@@ -95,7 +95,7 @@ func (h *Users) resetLink(c echo.Context) (madeLink, error) {
 	if err != nil {
 		return madeLink{}, nobody(err)
 	}
-	h.noteFor(c, u.ID, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
+	h.noteFor(c.Request().Context(), u.ID, activity.Entry{Action: activity.ResetLinkMade, Subject: l.Name})
 	return h.made(l, code), nil
 }
 

@@ -2,6 +2,7 @@ package people
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -55,22 +56,21 @@ func (h *Users) one(c echo.Context) (u accounts.User, err error) {
 }
 
 // noteFor notes what an administrator did with an account, for the installation and for the person.
-func (h *Users) noteFor(c echo.Context, user int64, e activity.Entry) {
-	h.core.Note(c.Request().Context(), e)
-	if user != core.UserOf(c).ID { // an administrator reads both
+func (h *Users) noteFor(ctx context.Context, user int64, e activity.Entry) {
+	h.core.Note(ctx, e)
+	if user != activity.ActorOf(ctx).ID { // an administrator reads both
 		e.User = user
-		h.core.Note(c.Request().Context(), e)
+		h.core.Note(ctx, e)
 	}
 }
 
 // SetRole changes the role of an account, and returns the one before.
-func (h *Users) SetRole(c echo.Context, u accounts.User, role string) (before string, err error) {
-	ctx := c.Request().Context()
+func (h *Users) SetRole(ctx context.Context, u accounts.User, role string) (before string, err error) {
 	before, err = h.accounts.SetRole(ctx, u.ID, role)
 	if err != nil || before == role {
 		return before, nobody(err)
 	}
-	h.noteFor(c, u.ID, activity.Entry{Action: activity.RoleChanged, Subject: u.Name, Detail: asRole[role]})
+	h.noteFor(ctx, u.ID, activity.Entry{Action: activity.RoleChanged, Subject: u.Name, Detail: asRole[role]})
 	return before, h.courier.AdoptAgain(ctx) // the channels of the settings are the first administrator's
 }
 
@@ -148,7 +148,7 @@ func (h *Users) changeAPI(c echo.Context, in *changeUserRequest) (out changedUse
 		}
 	}
 	if body.Role != nil {
-		if v.Previous, err = h.SetRole(c, u, *body.Role); err != nil {
+		if v.Previous, err = h.SetRole(c.Request().Context(), u, *body.Role); err != nil {
 			return out, err
 		}
 		v.New, u.Role = *body.Role, *body.Role
@@ -191,7 +191,7 @@ func (h *Users) signOut(c echo.Context, u accounts.User) (n int, err error) {
 		n, err = h.core.Sessions.EndAll(ctx, u.ID)
 	}
 	if err == nil {
-		h.noteFor(c, u.ID, activity.Entry{Action: activity.SignedOut, Subject: u.Name})
+		h.noteFor(ctx, u.ID, activity.Entry{Action: activity.SignedOut, Subject: u.Name})
 	}
 	return n, err
 }
@@ -207,7 +207,7 @@ func (h *Users) resetStep(c echo.Context, u accounts.User) error {
 	if err != nil || !was {
 		return err
 	}
-	h.noteFor(c, u.ID, activity.Entry{Action: activity.SecondStepReset, Subject: u.Name})
+	h.noteFor(ctx, u.ID, activity.Entry{Action: activity.SecondStepReset, Subject: u.Name})
 	h.core.TellAccess(ctx, u.ID, core.ToldSecondStepReset, "Who", words.Plain(cmp.Or(me.Name, activity.Operator.Name)))
 	return nil
 }
@@ -231,7 +231,7 @@ func (h *Users) rename(c echo.Context, u accounts.User, name string) (accounts.U
 	}
 	u.Name = strings.TrimSpace(name)
 	if u.Name != before {
-		h.noteFor(c, u.ID, activity.Entry{Action: activity.Renamed, Subject: before,
+		h.noteFor(c.Request().Context(), u.ID, activity.Entry{Action: activity.Renamed, Subject: before,
 			Detail: words.New("activity.renamed_to", "Name", u.Name)})
 	}
 	return u, nil

@@ -163,7 +163,7 @@ func (h *Users) roleForm(c echo.Context) error {
 		return err
 	}
 	role := c.FormValue("role")
-	if _, err := h.SetRole(c, u, role); err != nil {
+	if _, err := h.SetRole(c.Request().Context(), u, role); err != nil {
 		return err
 	}
 	if u.ID == core.UserOf(c).ID && role != accounts.Admin {

@@ -23,7 +23,7 @@ type Options struct {
 	Accounts *accounts.Accounts
 	Courier  *notify.Courier
 	Steps    Steps
-	// Outside returns the issuer at which people can sign in as well; a zero one for none.
+	// Outside returns the issuers at which people can sign in as well.
 	Outside func() Outside
 	// Away returns where a browser goes after signing out, so that a session elsewhere ends as well; empty for nowhere.
 	Away func(context.Context, accounts.Arrival) string
@@ -31,12 +31,15 @@ type Options struct {
 	Passkeys func(after string) *ui.Passkeys
 }
 
-// Outside is an issuer at which people can sign in as well.
+// Outside are the issuers at which people can sign in as well.
 type Outside struct {
-	Name   string // what people call it; empty for none
-	Beside bool   // the form of the password is beside its button, not behind a link
-	Skips  bool   // browsers go on to it by themselves
+	Doors  []Door
+	Beside bool // the form of the password is beside their buttons, not behind a link
+	Skips  bool // browsers go on to the only one by themselves
 }
+
+// Door is the button of an issuer.
+type Door struct{ Name, Path string }
 
 // Steps leads a person through their first steps.
 type Steps interface {
@@ -166,15 +169,15 @@ func (h *Handler) loginPage(c echo.Context) error {
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, after)
 	}
-	if h.outside().Skips && !c.QueryParams().Has("local") {
-		return c.Redirect(http.StatusSeeOther, "/sign-in/oidc?after="+url.QueryEscape(after))
+	if out := h.outside(); out.Skips && !c.QueryParams().Has("local") {
+		return c.Redirect(http.StatusSeeOther, out.Doors[0].Path+"?after="+url.QueryEscape(after))
 	}
 	return h.showLogin(c, http.StatusOK, loginView{After: after, Local: c.QueryParams().Has("local")})
 }
 
 func (h *Handler) showLogin(c echo.Context, status int, v loginView) error {
 	out := h.outside()
-	v.Outside, v.Local = out.Name, v.Local || out.Name == "" || out.Beside || v.Problem != ""
+	v.Outside, v.Local = out.Doors, v.Local || len(out.Doors) == 0 || out.Beside || v.Problem != ""
 	v.Passkeys = h.passkeys(v.After)
 	return h.core.Show(c, status, words.T(c.Request().Context(), "login.title"), loginForm(v))
 }

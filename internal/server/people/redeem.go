@@ -81,7 +81,7 @@ type redeemView struct {
 	By                        string  // who made it; empty: the operator
 	As                        string  // who is signed in in this browser
 	Way                       *ui.Way // of an invitation
-	Outside                   string  // where an invited person may come from instead of choosing a password
+	Outside                   []Door  // where an invited person may come from instead of choosing a password
 }
 
 func (h *Redeemer) page(kind string) echo.HandlerFunc {
@@ -100,7 +100,7 @@ func (h *Redeemer) show(c echo.Context, status int, v redeemView) error {
 	}
 	if v.Kind == accounts.Invitation {
 		v.Way = h.steps.First(v.Role)
-		v.Outside = h.outside().Name
+		v.Outside = h.outside().Doors
 	}
 	return h.core.Show(c, status, v.title(c.Request().Context()), redeem(v))
 }

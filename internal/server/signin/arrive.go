@@ -18,16 +18,18 @@ import (
 
 // person is somebody whom the issuer has named.
 type person struct {
+	Slot, Client          string // of the issuer
 	Issuer, Subject, Name string
 	There, Token          string // of their session at the issuer
+	Grant                 string // names what the issuer is asked with later; empty if it isn't asked
 	Admin                 bool   // whether they are in the group of administrators
 	After                 string
 	Until                 time.Time
 }
 
-func personOf(c openid.Claims) person {
-	return person{Issuer: c.Issuer, Subject: c.Subject, Name: bounded(c.Called()), There: c.Session, Token: c.Token,
-		Until: time.Now().Add(openid.PendingFor)}
+func personOf(i *openid.Issuer, c openid.Claims) person {
+	return person{Slot: i.Slot, Client: i.Settings().ClientID, Issuer: c.Issuer, Subject: c.Subject,
+		Name: bounded(c.Called()), There: c.Session, Token: c.Token, Until: time.Now().Add(openid.PendingFor)}
 }
 
 func (p person) identity() accounts.Identity {
@@ -41,23 +43,29 @@ func bounded(name string) string {
 }
 
 // arrive signs in who has come from the issuer, or makes their account, or asks them which one they have.
-func (h *Handler) arrive(c echo.Context, claims openid.Claims, after string) error {
-	ctx, s := c.Request().Context(), h.issuer.Settings()
+func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims, after string) error {
+	ctx, s := c.Request().Context(), i.Settings()
 	if s.AllowGroup != "" && !claims.In(s.AllowGroup) {
-		h.core.Log.Warn("sign-in failed", "address", c.RealIP(), "user_id", 0, "outcome", "not_in_group")
-		return h.show(c, http.StatusForbidden, words.New("openid.not_in_group"),
-			words.New("openid.not_in_group_text", "Name", bounded(claims.Called()), "Issuer", h.called()))
+		h.core.Log.Warn("sign-in failed", "address", c.RealIP(), "user_id", 0, "outcome", notInGroup)
+		return h.show(c, i, http.StatusForbidden, words.New("openid.not_in_group"),
+			words.New("openid.not_in_group_text", "Name", bounded(claims.Called()), "Issuer", i.Called()))
 	}
-	p := personOf(claims)
+	p := personOf(i, claims)
 	p.Admin, p.After = s.AdminGroup != "" && claims.In(s.AdminGroup), after
+	var err error
+	if claims.Grant.Token != "" {
+		if p.Grant, err = h.store.AddGrant(ctx, claims.Grant); err != nil {
+			return err
+		}
+	}
 	u, err := h.store.UserOfIdentity(ctx, p.Issuer, p.Subject)
 	if errors.Is(err, accounts.ErrUnknown) {
-		return h.newcomer(c, p)
+		return h.newcomer(c, i, p)
 	}
-	i := p.identity()
-	i.User = u.ID
+	id := p.identity()
+	id.User = u.ID
 	if err == nil {
-		err = h.store.AddIdentity(ctx, i) // as it is called by now
+		err = h.store.AddIdentity(ctx, id) // as it is called by now
 	}
 	if err != nil {
 		return err
@@ -67,29 +75,35 @@ func (h *Handler) arrive(c echo.Context, claims openid.Claims, after string) err
 
 // come gives the session to the account of a person, with the role that the issuer says.
 func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
-	if err := h.role(c, u, p); err != nil {
+	ctx := c.Request().Context()
+	if err := h.role(ctx, h.issuers.At(p.Slot), u, p.Admin); err != nil {
 		return err
 	}
-	h.core.Sessions.Drop(c.Request().Context(), keptPerson)
-	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, There: p.There, Token: p.Token,
-		For: h.issuer.Settings().Session}
+	h.core.Sessions.Drop(ctx, keptPerson)
+	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, Client: p.Client, There: p.There, Token: p.Token,
+		Grant: p.Grant}
+	if p.Grant != "" {
+		if err := h.store.OwnGrant(ctx, p.Grant, u.ID); err != nil {
+			return err
+		}
+	}
 	if err := h.core.SignIn(c, u, by); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, core.LocalPath(p.After))
 }
 
-// role gives an account the role that the issuer says, if it decides about roles. The last administrator stays one.
-func (h *Handler) role(c echo.Context, u accounts.User, p person) error {
+// role gives an account the role that an issuer says, if it decides about roles. The last administrator stays one.
+func (h *Handler) role(ctx context.Context, i *openid.Issuer, u accounts.User, admin bool) error {
 	role := accounts.Member
-	if p.Admin {
+	if admin {
 		role = accounts.Admin
 	}
-	if h.issuer.Settings().AdminGroup == "" || u.Role == role {
+	if i.Settings().AdminGroup == "" || u.Role == role {
 		return nil
 	}
-	_, err := h.setRole(c, u, role)
-	if err != nil && h.core.Problem(c, err).Status == http.StatusConflict {
+	_, err := h.setRole(ctx, u, role)
+	if errors.Is(err, accounts.ErrLastAdmin) {
 		h.core.Log.Warn("the last administrator stays one, outside of the issuer's group", "user_id", u.ID)
 		return nil
 	}
@@ -100,13 +114,13 @@ func (h *Handler) role(c echo.Context, u accounts.User, p person) error {
 }
 
 // newcomer makes the account of a person who has none, if they may have one, or asks.
-func (h *Handler) newcomer(c echo.Context, p person) error {
+func (h *Handler) newcomer(c echo.Context, i *openid.Issuer, p person) error {
 	ctx := c.Request().Context()
 	if err := h.core.Sessions.Keep(ctx, keptPerson, p); err != nil {
 		return err
 	}
 	_, err := h.core.Sessions.Full(ctx)
-	if err == nil || h.invited(ctx).ID != 0 || !h.issuer.Settings().CreateAccounts {
+	if err == nil || h.invited(ctx).ID != 0 || !i.Settings().CreateAccounts {
 		return c.Redirect(http.StatusSeeOther, newPath) // to link it, or with an invitation
 	}
 	u, err := h.join(c, p, p.Name, "")
@@ -114,7 +128,7 @@ func (h *Handler) newcomer(c echo.Context, p person) error {
 		return c.Redirect(http.StatusSeeOther, newPath)
 	}
 	if err != nil {
-		return h.failed(c, err)
+		return h.failed(c, i, err)
 	}
 	return h.begun(c, u, p)
 }
@@ -146,10 +160,16 @@ func (h *Handler) begun(c echo.Context, u accounts.User, p person) error {
 	return h.come(c, u, p)
 }
 
-// kept returns the person who has come from the issuer and has no account yet.
-func (h *Handler) kept(ctx context.Context) (p person, ok bool) {
-	ok = h.core.Sessions.Kept(ctx, keptPerson, &p) && time.Now().Before(p.Until)
-	return p, ok
+// kept returns the person who has come from an issuer and has no account yet, with that issuer; nil for nobody, and if
+// it isn't set up any more.
+func (h *Handler) kept(ctx context.Context) (p person, i *openid.Issuer) {
+	if !h.core.Sessions.Kept(ctx, keptPerson, &p) || !time.Now().Before(p.Until) {
+		return p, nil
+	}
+	if i = h.issuers.Of(p.Issuer, p.Client); i == nil || i.Slot != p.Slot {
+		return p, nil
+	}
+	return p, i
 }
 
 // invited returns the invitation that this browser has opened; a zero one for none.
@@ -170,37 +190,38 @@ type newView struct {
 }
 
 func (h *Handler) newPage(c echo.Context) error {
-	p, ok := h.kept(c.Request().Context())
-	if !ok {
-		return h.over(c)
+	p, i := h.kept(c.Request().Context())
+	if i == nil {
+		return h.over(c, nil)
 	}
-	return h.showNew(c, http.StatusOK, p, newView{Name: p.Name})
+	return h.showNew(c, http.StatusOK, i, newView{There: p.Name, Name: p.Name})
 }
 
-func (h *Handler) showNew(c echo.Context, status int, p person, v newView) error {
+func (h *Handler) showNew(c echo.Context, status int, i *openid.Issuer, v newView) error {
 	ctx := c.Request().Context()
-	v.Issuer, v.There = h.called(), p.Name
-	v.MayJoin = h.issuer.Settings().CreateAccounts || h.invited(ctx).ID != 0
+	v.Issuer = i.Called()
+	v.MayJoin = i.Settings().CreateAccounts || h.invited(ctx).ID != 0
 	if u, err := h.core.Sessions.Full(ctx); err == nil {
 		v.Here = u.Name
 	}
 	return h.core.Show(c, status, words.T(ctx, "openid.new"), newcomerPage(v))
 }
 
-// over answers where nobody from the issuer is waiting any more: they may have come in already, by another click.
-func (h *Handler) over(c echo.Context) error {
+// over answers where nobody from an issuer is waiting any more: they may have come in already, by another click. i may
+// be nil.
+func (h *Handler) over(c echo.Context, i *openid.Issuer) error {
 	if _, err := h.core.Sessions.User(c.Request().Context()); err == nil {
 		return c.Redirect(http.StatusSeeOther, "/")
 	}
-	return h.failed(c, openid.ErrStale)
+	return h.failed(c, i, openid.ErrStale)
 }
 
 // newForm makes the account under the name that was typed.
 func (h *Handler) newForm(c echo.Context) error {
 	ctx := c.Request().Context()
-	p, ok := h.kept(ctx)
-	if !ok {
-		return h.over(c)
+	p, i := h.kept(ctx)
+	if i == nil {
+		return h.over(c, nil)
 	}
 	if u, err := h.store.UserOfIdentity(ctx, p.Issuer, p.Subject); err == nil { // the form was sent twice
 		return h.come(c, u, p)
@@ -208,17 +229,17 @@ func (h *Handler) newForm(c echo.Context) error {
 	invitation := ""
 	if h.invited(ctx).ID != 0 {
 		invitation = h.core.Sessions.Link(ctx)
-	} else if !h.issuer.Settings().CreateAccounts {
-		return h.showNew(c, http.StatusForbidden, p, newView{Name: p.Name})
+	} else if !i.Settings().CreateAccounts {
+		return h.showNew(c, http.StatusForbidden, i, newView{There: p.Name, Name: p.Name})
 	}
 	name := c.FormValue("name")
 	u, err := h.join(c, p, name, invitation)
 	if errors.Is(err, accounts.ErrOthers) || errors.Is(err, accounts.ErrEmpty) {
-		return h.failed(c, err)
+		return h.failed(c, i, err)
 	}
 	if err != nil {
 		problem := h.core.Problem(c, err)
-		return h.showNew(c, problem.Status, p, newView{Name: name, Problem: problem.Detail})
+		return h.showNew(c, problem.Status, i, newView{There: p.Name, Name: name, Problem: problem.Detail})
 	}
 	h.core.Sessions.DropLink(ctx)
 	return h.begun(c, u, p)
@@ -227,9 +248,9 @@ func (h *Handler) newForm(c echo.Context) error {
 // linkForm links who has come from the issuer to the account that is signed in.
 func (h *Handler) linkForm(c echo.Context) error {
 	ctx := c.Request().Context()
-	p, ok := h.kept(ctx)
-	if !ok {
-		return h.over(c)
+	p, i := h.kept(ctx)
+	if i == nil {
+		return h.over(c, nil)
 	}
 	u, err := h.core.Sessions.Full(ctx)
 	if err != nil {
@@ -242,19 +263,19 @@ func (h *Handler) linkForm(c echo.Context) error {
 }
 
 func (h *Handler) link(c echo.Context, u accounts.User, p person) error {
-	ctx := c.Request().Context()
-	i := p.identity()
-	i.User = u.ID
-	if err := h.store.AddIdentity(ctx, i); err != nil {
-		return h.failed(c, err)
+	ctx, i := c.Request().Context(), h.issuers.At(p.Slot)
+	id := p.identity()
+	id.User = u.ID
+	if err := h.store.AddIdentity(ctx, id); err != nil {
+		return h.failed(c, i, err)
 	}
 	h.core.Sessions.Drop(ctx, keptPerson)
 	ctx = activity.WithActor(ctx, activity.Actor{ID: u.ID, Name: u.Name})
 	c.SetRequest(c.Request().WithContext(ctx))
 	h.core.NoteAccess(c, "identity linked", activity.Entry{User: u.ID, Action: activity.IdentityLinked,
-		Subject: h.called()})
-	h.core.TellAccess(ctx, u.ID, core.ToldIdentityLinked, "Issuer", words.Plain(h.called()))
-	return h.core.Done(c, accountPath+"#identities", words.New("openid.linked", "Issuer", h.called()))
+		Subject: i.Called()})
+	h.core.TellAccess(ctx, u.ID, core.ToldIdentityLinked, "Issuer", words.Plain(i.Called()))
+	return h.core.Done(c, accountPath+"#identities", words.New("openid.linked", "Issuer", i.Called()))
 }
 
 // ByProxy returns what makes accounts for people whom a proxy has named, while that is allowed: never an

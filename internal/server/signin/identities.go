@@ -1,9 +1,12 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -12,6 +15,7 @@ import (
 	"reprise/internal/activity"
 	"reprise/internal/config"
 	"reprise/internal/library"
+	"reprise/internal/openid"
 	"reprise/internal/server/core"
 	"reprise/internal/server/people"
 	"reprise/internal/words"
@@ -79,7 +83,8 @@ func (h *Handler) remove(c echo.Context) error {
 		if idOf(i) != c.Param("id") {
 			continue
 		}
-		if err := h.store.RemoveIdentity(ctx, user, i.Issuer, i.Subject); errors.Is(err, accounts.ErrLastWay) {
+		err := h.store.RemoveIdentity(ctx, user, i.Issuer, i.Subject, h.works())
+		if errors.Is(err, accounts.ErrLastWay) {
 			return &core.Refusal{Status: http.StatusConflict, Title: words.New("openid.last"),
 				Detail: words.New("openid.last_text")}
 		} else if err != nil {
@@ -88,7 +93,7 @@ func (h *Handler) remove(c echo.Context) error {
 		h.core.NoteAccess(c, "identity unlinked", activity.Entry{User: user, Action: activity.IdentityUnlinked,
 			Subject: h.nameOf(i.Issuer)})
 		h.core.TellAccess(ctx, user, core.ToldIdentityUnlinked, "Issuer", words.Plain(h.nameOf(i.Issuer)))
-		_, err := h.core.Sessions.EndThere(ctx, user, i.Issuer, "")
+		_, err = h.core.Sessions.EndThere(ctx, user, i.Issuer, "")
 		return err
 	}
 	return library.ErrNotFound
@@ -96,8 +101,8 @@ func (h *Handler) remove(c echo.Context) error {
 
 // nameOf is what people call an issuer; one that is not set up any more has its address.
 func (h *Handler) nameOf(issuer string) string {
-	if issuer == h.issuer.Settings().Issuer {
-		return h.called()
+	if i := h.issuers.Named(issuer); i != nil {
+		return i.Called()
 	}
 	return issuer
 }
@@ -120,33 +125,50 @@ func (h *Handler) removeForm(c echo.Context) error {
 	return h.core.Done(c, accountPath+"#identities", words.New("openid.unlinked"))
 }
 
-// linkOwnForm sends who is signed in to the issuer, to come back as somebody there.
+// linkOwnForm sends who is signed in to an issuer, to come back as somebody there.
 func (h *Handler) linkOwnForm(c echo.Context) error { return h.send(c, toLink) }
 
 func (h *Handler) testForm(c echo.Context) error { return h.send(c, toTest) }
 
-// send ends a form whose next page is the issuer's.
-func (h *Handler) send(c echo.Context, purpose string) error {
-	if err := h.core.Sessions.Keep(c.Request().Context(), keptPurpose, purpose); err != nil {
+// send ends a form whose next page is the issuer's of the slot that it names; without one, the first issuer's.
+func (h *Handler) send(c echo.Context, to string) error {
+	i := h.issuers.At(cmp.Or(c.FormValue(slotField), config.Slots[0]))
+	if i == nil {
+		return library.ErrNotFound
+	}
+	if err := h.core.Sessions.Keep(c.Request().Context(), keptPurpose, purpose{to, i.Slot}); err != nil {
 		return err
 	}
-	return h.core.Onward(c, beginPath)
+	return h.core.Onward(c, beginOf(i))
+}
+
+// slotField is the field of a form that names an issuer.
+const slotField = "issuer"
+
+// to returns the button of a form that leads to an issuer.
+func to(i *openid.Issuer, label, post string) ui.Action {
+	return ui.Action{Label: label, Post: post, Fields: []ui.Hidden{{Name: slotField, Value: i.Slot}}}
 }
 
 // Part returns the identities of a user as a part of a page; nil if there are none and none can be linked.
 func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error) {
 	all, err := h.store.Identities(ctx, user)
-	if err != nil || len(all) == 0 && !h.issuer.Settings().On() {
+	on := h.issuers.On()
+	if err != nil || len(all) == 0 && len(on) == 0 {
 		return nil, err
 	}
 	v := identitiesView{}
-	if h.issuer.Settings().On() {
-		v.Issuer = h.called()
+	for _, i := range on {
+		if slices.ContainsFunc(all, func(id accounts.Identity) bool { return id.Issuer == i.Settings().Issuer }) {
+			v.Linked = append(v.Linked, i.Called())
+			continue
+		}
+		v.Others = append(v.Others, i.Called())
+		v.Link = append(v.Link, to(i, words.T(ctx, "openid.link", "Issuer", i.Called()), ownPath))
 	}
 	v.Table = ui.Grid{Columns: []string{words.T(ctx, "openid.issuer_column"), words.T(ctx, "openid.name"),
 		words.T(ctx, "openid.since"), words.T(ctx, "account.used"), words.T(ctx, "account.action")}}
 	for _, i := range all {
-		v.Linked = v.Linked || i.Issuer == h.issuer.Settings().Issuer
 		v.Table.Rows = append(v.Table.Rows, ui.Line{Cells: []templ.Component{
 			ui.Labelled("identity-"+idOf(i), h.nameOf(i.Issuer)), ui.Name(i.Name), ui.Time(i.CreatedAt, ui.Ago),
 			ui.Time(i.UsedAt, ui.Ago), ui.Button(ui.Action{Label: words.T(ctx, "openid.unlink"),
@@ -158,26 +180,33 @@ func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error)
 
 // identitiesView is the part of the account's page.
 type identitiesView struct {
-	Issuer string // what people call the one that is set up; empty for none
-	Linked bool   // to that one
-	Table  ui.Grid
+	Linked, Others []string    // what people call the issuers that are set up
+	Link           []ui.Action // to the others
+	Table          ui.Grid
 }
 
 // lead says what can be done.
 func (v identitiesView) lead(ctx context.Context) string {
 	switch {
-	case v.Linked:
-		return words.T(ctx, "openid.linked_lead", "Issuer", v.Issuer)
-	case v.Issuer != "":
-		return words.T(ctx, "openid.link_lead", "Issuer", v.Issuer)
+	case len(v.Linked) > 0:
+		return words.T(ctx, "openid.linked_lead", "Issuer", anyOf(ctx, v.Linked))
+	case len(v.Others) > 0:
+		return words.T(ctx, "openid.link_lead", "Issuer", anyOf(ctx, v.Others))
 	}
 	return words.T(ctx, "openid.off_lead")
 }
 
-// Outside returns the issuer as the sign-in page shows it.
+// anyOf returns names of which each will do.
+func anyOf(ctx context.Context, names []string) string {
+	return strings.Join(names, " "+words.T(ctx, "openid.or")+" ")
+}
+
+// Outside returns the issuers as the sign-in page shows them.
 func (h *Handler) Outside() (o people.Outside) {
-	if s := h.issuer.Settings(); s.On() {
-		o = people.Outside{Name: h.called(), Beside: s.Form == config.FormShown, Skips: s.Form == config.FormSkipped}
+	form := h.issuers.Settings().Form
+	for _, i := range h.issuers.On() {
+		o.Doors = append(o.Doors, people.Door{Name: i.Called(), Path: beginOf(i)})
 	}
+	o.Beside, o.Skips = form == config.FormShown, form == config.FormSkipped && len(o.Doors) == 1
 	return o
 }

@@ -16,6 +16,7 @@ import (
 	"reprise/internal/config"
 	"reprise/internal/openid"
 	"reprise/internal/openid/openidtest"
+	"reprise/internal/resilience/transport"
 	"reprise/internal/server/servertest"
 )
 
@@ -89,18 +90,30 @@ type home struct {
 }
 
 // withIssuer returns a household behind TLS, and an issuer for it.
-func withIssuer(t *testing.T, change func(*config.OpenID)) home {
+func withIssuer(t *testing.T, change func(*config.Issuer)) home {
 	t.Helper()
 	h := home{servertest.Public(t), openidtest.New(t)}
-	s := config.OpenID{Issuer: h.far.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.Secret,
-		Scopes: []string{"openid", "profile"}, GroupsClaim: "groups", Session: 24 * time.Hour, Form: config.FormShown,
-		Button: "Home"}
+	s := config.OpenID{Session: 24 * time.Hour, Form: config.FormShown}
+	s.Issuers[0] = at(h.far, "Home")
 	if change != nil {
-		change(&s)
+		change(&s.Issuers[0])
 	}
-	h.Issuer = openid.New(http.DefaultClient, s)
+	h.Issuers = openid.New(transport.NewClient(&transport.Transport{Base: http.DefaultTransport, Log: h.Log}), s)
 	h.Restart()
 	return h
+}
+
+// at returns the settings for an issuer.
+func at(far *openidtest.Issuer, button string) config.Issuer {
+	return config.Issuer{Issuer: far.URL, ClientID: openidtest.ClientID, ClientSecret: openidtest.Secret,
+		Scopes: []string{"openid", "profile"}, GroupsClaim: "groups", Button: button}
+}
+
+// sets changes the settings of the issuers.
+func (h home) sets(change func(*config.OpenID)) {
+	s := h.Issuers.Settings()
+	change(&s)
+	h.Issuers.Configure(s)
 }
 
 // comes is a visit at the issuer, from where the browser comes back.
@@ -189,7 +202,7 @@ func TestLinkingFromTheAccountsPage(t *testing.T) {
 // Where the administrator has turned that on, somebody new gets an account, as a member, under a name that is free.
 func TestNewPeopleGetAccounts(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.CreateAccounts, s.AllowGroup = true, "music" })
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts, s.AllowGroup = true, "music" })
 	h.far.Claims = map[string]any{"preferred_username": "dora"}
 	v := h.visitor()
 	w := v.comes(h.far, "/sign-in/oidc")
@@ -252,7 +265,7 @@ func TestAnInvitationIsUsedFromTheIssuer(t *testing.T) {
 // A group of the issuer makes administrators and members, at each sign-in, but never takes the last administrator.
 func TestTheIssuersGroupDecidesWhoAdministers(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.CreateAccounts, s.AdminGroup = true, "admins" })
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts, s.AdminGroup = true, "admins" })
 	h.far.Claims = map[string]any{"preferred_username": "dora", "groups": "admins"}
 	v := h.visitor()
 	v.comes(h.far, "/sign-in/oidc")
@@ -279,7 +292,7 @@ func TestTheIssuersGroupDecidesWhoAdministers(t *testing.T) {
 // What comes back to another browser, twice, late or from somebody who has not begun, signs nobody in.
 func TestAnswersOfOtherVisitsSignNobodyIn(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.CreateAccounts = true })
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts = true })
 	mine, other := h.visitor(), h.visitor()
 	back, err := url.Parse(h.far.Allow(to(t, mine.do(http.MethodGet, "/sign-in/oidc", nil))))
 	require.NoError(t, err)
@@ -301,9 +314,7 @@ func TestAnswersOfOtherVisitsSignNobodyIn(t *testing.T) {
 	// the same subject at another issuer is somebody else
 	evil := openidtest.New(t)
 	evil.Claims = map[string]any{"preferred_username": "evil"}
-	s := h.Issuer.Settings()
-	s.Issuer = evil.URL
-	h.Issuer.Configure(s)
+	h.sets(func(s *config.OpenID) { s.Issuers[0].Issuer = evil.URL })
 	v := h.visitor()
 	require.Equal(t, "/welcome", to(t, v.comes(evil, "/sign-in/oidc")))
 	require.Equal(t, "evil", v.who())
@@ -312,7 +323,7 @@ func TestAnswersOfOtherVisitsSignNobodyIn(t *testing.T) {
 // Several tabs may be at the issuer at once.
 func TestTabsDontDisturbEachOther(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.CreateAccounts = true })
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts = true })
 	v := h.visitor()
 	first := h.far.Allow(to(t, v.do(http.MethodGet, "/sign-in/oidc?after=/listens", nil)))
 	for range 3 {
@@ -326,7 +337,8 @@ func TestTabsDontDisturbEachOther(t *testing.T) {
 // While the issuer is down, a sentence says so, and the password still works.
 func TestTheIssuerIsDown(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.Form = config.FormSkipped })
+	h := withIssuer(t, nil)
+	h.sets(func(s *config.OpenID) { s.Form = config.FormSkipped })
 	v := h.visitor()
 	require.Equal(t, "/sign-in/oidc?after=%2Flistens", to(t, v.do(http.MethodGet, "/login?after=/listens", nil)))
 	h.far.Down = true
@@ -338,12 +350,10 @@ func TestTheIssuerIsDown(t *testing.T) {
 	require.Equal(t, "/", v.signIn("Bea", ""))
 	require.Equal(t, "Bea", v.who())
 
-	s := h.Issuer.Settings()
-	s.Form = config.FormHidden
-	h.Issuer.Configure(s)
+	h.sets(func(s *config.OpenID) { s.Form = config.FormHidden })
 	require.NotContains(t, h.visitor().page("/login"), `name="password"`)
 	require.Contains(t, h.visitor().page("/login?local"), `name="password"`)
-	h.Issuer.Configure(config.OpenID{})
+	h.Issuers.Configure(config.OpenID{})
 	require.Contains(t, h.visitor().page("/login"), `name="password"`)
 	require.Equal(t, http.StatusNotFound, h.visitor().do(http.MethodGet, "/sign-in/oidc", nil).Code)
 }
@@ -351,7 +361,7 @@ func TestTheIssuerIsDown(t *testing.T) {
 // Signing out leads to where the session at the issuer ends; signing out there ends the session here.
 func TestSigningOutEndsBoth(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.CreateAccounts = true })
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts = true })
 	h.far.SignOut, h.far.Claims = true, map[string]any{"preferred_username": "dora", "sid": "one"}
 	v := h.visitor()
 	v.comes(h.far, "/sign-in/oidc")
@@ -390,7 +400,7 @@ func TestSigningOutEndsBoth(t *testing.T) {
 // An administrator sees what the issuer says of them, and what would follow; nothing changes.
 func TestAnAdministratorTriesTheIssuer(t *testing.T) {
 	t.Parallel()
-	h := withIssuer(t, func(s *config.OpenID) { s.AllowGroup, s.AdminGroup = "music", "admins" })
+	h := withIssuer(t, func(s *config.Issuer) { s.AllowGroup, s.AdminGroup = "music", "admins" })
 	_, err := h.Accounts.Create(t.Context(), "Dan", servertest.Password, accounts.Admin, false)
 	require.NoError(t, err)
 	h.far.Claims = map[string]any{"preferred_username": "<b>dan", "groups": []string{"music"}}

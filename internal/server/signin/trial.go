@@ -22,6 +22,7 @@ import (
 
 // trial is what came of an administrator's test. The session keeps it until the page has shown it.
 type trial struct {
+	Slot   string // of the issuer
 	Claims map[string]string
 	Says   []words.Text
 	Failed string // why the issuer said nothing; empty if it did
@@ -30,17 +31,17 @@ type trial struct {
 // mostClaim is how much of a claim is shown, in bytes.
 const mostClaim = 300
 
-// tested keeps what an administrator got from the issuer, and what would follow from it for somebody who signs in.
-func (h *Handler) tested(c echo.Context, u accounts.User, claims openid.Claims) error {
-	ctx, s := c.Request().Context(), h.issuer.Settings()
+// tested keeps what an administrator got from an issuer, and what would follow from it for somebody who signs in.
+func (h *Handler) tested(c echo.Context, i *openid.Issuer, u accounts.User, claims openid.Claims) error {
+	ctx := c.Request().Context()
 	if u.Role != accounts.Admin {
-		return h.failed(c, openid.ErrStale)
+		return h.failed(c, i, openid.ErrStale)
 	}
 	of, err := h.store.UserOfIdentity(ctx, claims.Issuer, claims.Subject)
 	if err != nil {
 		of = accounts.User{}
 	}
-	t := trial{Claims: map[string]string{}, Says: consequences(claims, s, of, h.called())}
+	t := trial{Slot: i.Slot, Claims: map[string]string{}, Says: consequences(claims, i.Settings(), of, i.Called())}
 	for name, value := range claims.All {
 		text, is := value.(string)
 		if !is {
@@ -59,18 +60,19 @@ func (h *Handler) tested(c echo.Context, u accounts.User, claims openid.Claims) 
 }
 
 // untested keeps why a test failed: the person who set the issuer up can do something about it.
-func (h *Handler) untested(c echo.Context, err error) error {
+func (h *Handler) untested(c echo.Context, i *openid.Issuer, err error) error {
 	if refused, is := errors.AsType[*openid.RefusedError](err); is && refused.Text != "" {
 		err = fmt.Errorf("%w: %s", err, bounded(refused.Text))
 	}
-	if err := h.core.Sessions.Keep(c.Request().Context(), keptClaims, trial{Failed: err.Error()}); err != nil {
+	why := trial{Slot: i.Slot, Failed: err.Error()}
+	if err := h.core.Sessions.Keep(c.Request().Context(), keptClaims, why); err != nil {
 		return err
 	}
 	return c.Redirect(http.StatusSeeOther, testPath)
 }
 
 // consequences says what follows for somebody with these claims who signs in; of is the account that they have here.
-func consequences(c openid.Claims, s config.OpenID, of accounts.User, issuer string) (all []words.Text) {
+func consequences(c openid.Claims, s config.Issuer, of accounts.User, issuer string) (all []words.Text) {
 	say := func(id string, pairs ...any) { all = append(all, words.New(id, pairs...)) }
 	if s.AllowGroup != "" && !c.In(s.AllowGroup) {
 		say("openid.test.not_in", "Group", s.AllowGroup)
@@ -100,39 +102,90 @@ func consequences(c openid.Claims, s config.OpenID, of accounts.User, issuer str
 	if !c.Grouped && s.AdminGroup != "" {
 		say("openid.test.no_groups", "Issuer", issuer, "Claim", s.GroupsClaim)
 	}
+	switch {
+	case s.Rechecks() && c.Grant.Token == "":
+		say("openid.test.no_grant", "Issuer", issuer)
+	case s.Rechecks():
+		say("openid.test.grant", "Issuer", issuer)
+	}
 	return all
 }
 
 // testView is the page of the test.
 type testView struct {
-	Issuer   string // empty: none is set up
-	Callback string
-	Logout   string // the address for the back channel
-	After    string // where browsers come back to after signing out
-	Failed   string
-	Says     []string
-	Claims   []ui.Fact
+	Places []place
+	None   bool // no issuer is set up
+	Result result
+}
+
+// place is one for an issuer, with the addresses that it has to know.
+type place struct {
+	Title, Lead string
+	Addresses   []ui.Fact
+	Try         []ui.Action
+}
+
+// result is what came of a test.
+type result struct {
+	Issuer string
+	Failed string // why there is none; empty if there is one
+	Says   []string
+	Claims []ui.Fact
 }
 
 func (h *Handler) testPage(c echo.Context) error {
 	ctx := c.Request().Context()
-	base := h.core.URL().String()
-	v := testView{Callback: h.back(), Logout: base + "/sign-in/oidc/back-channel", After: base + localPath}
-	if h.issuer.Settings().On() {
-		v.Issuer = h.called()
-	}
+	v := testView{None: len(h.issuers.On()) == 0}
 	var t trial
 	if h.core.Sessions.Kept(ctx, keptClaims, &t) {
 		h.core.Sessions.Drop(ctx, keptClaims)
-		if t.Failed != "" {
-			v.Failed = words.T(ctx, "openid.test.failed", "Issuer", v.Issuer, "Problem", t.Failed)
-		}
 		for _, said := range t.Says {
-			v.Says = append(v.Says, said.T(ctx))
+			v.Result.Says = append(v.Result.Says, said.T(ctx))
 		}
-		v.Claims = facts(ctx, t.Claims)
+		v.Result.Claims = facts(ctx, t.Claims)
+	}
+	for _, slot := range config.Slots {
+		i := h.issuers.At(slot)
+		p := h.place(ctx, i)
+		switch {
+		case i.Settings().On():
+			p.Title = words.T(ctx, "openid.test.at", "Issuer", i.Called())
+			try := to(i, words.T(ctx, "openid.test.button", "Issuer", i.Called()), testPath)
+			try.Main = len(v.Places) == 0 && len(v.Result.Says) == 0
+			p.Try = []ui.Action{try}
+		case len(v.Places) > 0: // one more
+			p.Title, p.Lead = words.T(ctx, "openid.test.next"), words.T(ctx, "openid.test.next_lead")
+		}
+		if t.Slot == slot {
+			v.Result.Issuer = i.Called()
+			if t.Failed != "" {
+				v.Result.Failed = words.T(ctx, "openid.test.failed", "Issuer", i.Called(), "Problem", t.Failed)
+			}
+		}
+		if v.Places = append(v.Places, p); !i.Settings().On() {
+			break
+		}
 	}
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "openid.test.title"), testedPage(v))
+}
+
+// place returns the place of an issuer, as the page shows one that isn't set up.
+func (h *Handler) place(ctx context.Context, i *openid.Issuer) place {
+	return place{Title: words.T(ctx, "openid.test.there"), Lead: words.T(ctx, "openid.test.there_lead"),
+		Addresses: []ui.Fact{
+			{Label: words.T(ctx, "openid.test.callback"), Value: ui.Code(h.back(i))},
+			{Label: words.T(ctx, "openid.test.after"), Value: ui.Code(h.core.URL().String() + localPath)},
+			{Label: words.T(ctx, "openid.test.logout"), Value: ui.Code(h.address(i, "/back-channel"))},
+		}}
+}
+
+// Above is what the settings of signing in have above them: the way to the test, and who can't come in.
+func (h *Handler) Above(ctx context.Context) (templ.Component, error) {
+	if h.byName() {
+		return aboveSettings(nil), nil
+	}
+	names, err := h.store.Stranded(ctx, h.works())
+	return aboveSettings(names), err
 }
 
 // facts returns claims, the best known first. Times are shown as such.

@@ -5,11 +5,11 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/config"
-	"reprise/internal/openid"
 	"reprise/internal/openid/openidtest"
 )
 
@@ -19,10 +19,10 @@ func TestComingFromZitadelsIssuer(t *testing.T) {
 	far := openidtest.StartZitadel(t, openidtest.BuildZitadel(t, "../../oauth/testdata/oidcserver"),
 		"https://music.example.org/sign-in/oidc/callback")
 	h := withIssuer(t, nil)
-	h.Issuer = openid.New(http.DefaultClient, config.OpenID{Issuer: far, ClientID: "reprise",
-		Scopes: []string{"openid", "profile", "email"}, GroupsClaim: "groups",
-		CreateAccounts: true, Form: config.FormShown})
-	h.Restart()
+	h.sets(func(s *config.OpenID) {
+		s.Issuers[0] = config.Issuer{Issuer: far, ClientID: "reprise", GroupsClaim: "groups", CreateAccounts: true,
+			Scopes: []string{"openid", "profile", "email", "offline_access"}}
+	})
 	v := h.visitor()
 	address := to(t, v.do(http.MethodGet, "/sign-in/oidc?after=/listens", nil))
 
@@ -48,4 +48,15 @@ func TestComingFromZitadelsIssuer(t *testing.T) {
 	require.NotNil(t, back, "the issuer has sent the browser back")
 	require.Equal(t, "/welcome", to(t, v.do(http.MethodGet, back.RequestURI(), nil)))
 	require.Equal(t, "test-user2", v.who())
+
+	tokens := map[string]bool{}
+	for range 3 { // it takes the token of its latest answer only
+		due, err := h.DB.DueGrants(t.Context(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		require.Len(t, due, 1)
+		tokens[due[0].Token] = true
+		h.anHourLater()
+		require.Equal(t, "test-user2", v.who())
+	}
+	require.Len(t, tokens, 3)
 }

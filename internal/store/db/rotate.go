@@ -33,6 +33,7 @@ var SealedColumns = []SealedColumn{
 	{Table: "links", Column: "code", row: []string{"id"}, Blank: "lost"},
 	{Table: "shares", Column: "code", row: []string{"id"}, Blank: "lost"},
 	{Table: "factors", Column: "secret", row: []string{"id"}},
+	{Table: "grants", Column: "secret", row: []string{"id"}},
 	{Table: "comparisons", Column: "link", row: []string{"id"}, Blank: "lost"},
 }
 

@@ -157,7 +157,7 @@ func (s *Ways) RenameFactor(ctx context.Context, user, id int64, name string) er
 }
 
 // RemoveFactor implements accounts.FactorStore.
-func (s *Ways) RemoveFactor(ctx context.Context, user, id int64) error {
+func (s *Ways) RemoveFactor(ctx context.Context, user, id int64, works accounts.Works) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		var kind string
 		err := tx.QueryRowContext(ctx, "DELETE FROM factors WHERE user_id = $1 AND id = $2 RETURNING kind", user, id).
@@ -171,7 +171,7 @@ func (s *Ways) RemoveFactor(ctx context.Context, user, id int64) error {
 		if err != nil {
 			return err
 		}
-		return otherWay(ctx, tx, user)
+		return s.otherWay(ctx, tx, user, works)
 	})
 }
 

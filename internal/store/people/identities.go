@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"reprise/internal/accounts"
@@ -93,7 +94,8 @@ func (s *Ways) Identities(ctx context.Context, user int64) ([]accounts.Identity,
 }
 
 // RemoveIdentity implements accounts.IdentityStore.
-func (s *Ways) RemoveIdentity(ctx context.Context, user int64, issuer, subject string) error {
+func (s *Ways) RemoveIdentity(ctx context.Context, user int64, issuer, subject string,
+	works accounts.Works) error {
 	return s.db.Write(ctx, func(tx *sql.Tx) error {
 		n, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM identities
 			WHERE user_id = $1 AND issuer = $2 AND subject = $3`, user, issuer, subject))
@@ -103,19 +105,50 @@ func (s *Ways) RemoveIdentity(ctx context.Context, user int64, issuer, subject s
 		if err != nil {
 			return err
 		}
-		return otherWay(ctx, tx, user)
+		return s.otherWay(ctx, tx, user, works)
 	})
 }
 
-// otherWay returns ErrLastWay if a person has no password, no passkey and no identity.
-func otherWay(ctx context.Context, tx *sql.Tx, user int64) error {
-	var ways int
-	err := tx.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM users WHERE id = $1 AND password_hash <> '') +
-		(SELECT count(*) FROM factors WHERE user_id = $1 AND kind = $2 AND confirmed = 1) +
-		(SELECT count(*) FROM identities WHERE user_id = $1)`, user, accounts.Passkey).Scan(&ways)
-	if err == nil && ways == 0 {
+// otherWay returns ErrLastWay if a person has no password, no passkey and no identity that works.
+func (s *Ways) otherWay(ctx context.Context, tx *sql.Tx, user int64, works accounts.Works) error {
+	var hash string
+	err := tx.QueryRowContext(ctx, "SELECT password_hash FROM users WHERE id = $1", user).Scan(&hash)
+	if err != nil || hash != "" {
+		return err
+	}
+	in, err := s.comesIn(ctx, tx, user, works)
+	if err == nil && !in {
 		err = accounts.ErrLastWay
 	}
 	return err
+}
+
+// comesIn reports whether a person can come in without a password.
+func (s *Ways) comesIn(ctx context.Context, q db.Querier, user int64, works accounts.Works) (bool, error) {
+	all, err := db.List(ctx, q, scanIdentity, selectIdentity+"WHERE user_id = $1", user)
+	if err != nil || slices.ContainsFunc(all, func(i accounts.Identity) bool {
+		return slices.Contains(works.Issuers, i.Issuer)
+	}) {
+		return err == nil, err
+	}
+	factors, err := db.List(ctx, q, s.scanFactor, selectFactor+"WHERE user_id = $1 AND kind = $2 AND confirmed = 1",
+		user, accounts.Passkey)
+	return err == nil && slices.ContainsFunc(factors, func(f accounts.Factor) bool { return works.Passkey(f.Secret) }),
+		err
+}
+
+// Stranded implements accounts.IdentityStore.
+func (s *Ways) Stranded(ctx context.Context, works accounts.Works) (names []string, err error) {
+	all, err := db.List(ctx, s.db.Reader, scanUser, selectUser+"WHERE password_hash = '' AND role <> $1 ORDER BY name",
+		Leaving)
+	for _, u := range all {
+		in, err := s.comesIn(ctx, s.db.Reader, u.ID, works)
+		if err != nil {
+			return nil, err
+		}
+		if !in {
+			names = append(names, u.Name)
+		}
+	}
+	return names, err
 }

@@ -54,9 +54,9 @@ func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry tim
 func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
 	return t.s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.ExecTx(ctx, tx, `UPDATE sessions SET user_id = $1, agent = $2, address = $3, signed_in_at = $4,
-			seen_at = $5, way = $6, issuer = $7, there = $8 WHERE id = $9`, user, use.Agent, use.Address,
-			db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer, use.There,
-			db.Fingerprint(token))
+			seen_at = $5, way = $6, issuer = $7, there = $8, grant_id = $9 WHERE id = $10`, user, use.Agent,
+			use.Address, db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer, use.There,
+			use.Grant, db.Fingerprint(token))
 		if err != nil || most == 0 {
 			return err
 		}

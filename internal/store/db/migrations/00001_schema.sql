@@ -38,9 +38,18 @@ CREATE TABLE sessions (
     seen_at      BIGINT NOT NULL DEFAULT 0,
     way          TEXT NOT NULL DEFAULT '', -- how somebody came in
     issuer       TEXT NOT NULL DEFAULT '', -- of OpenID Connect; empty for another way
-    there        TEXT NOT NULL DEFAULT ''  -- the session at the issuer, if it has a name
+    there        TEXT NOT NULL DEFAULT '', -- the session at the issuer, if it has a name
+    grant_id     TEXT NOT NULL DEFAULT ''  -- of grants; empty if the issuer isn't asked again
 );
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+-- What issuers of OpenID Connect are asked with, about those who have come from there.
+CREATE TABLE grants (
+    id       TEXT PRIMARY KEY,
+    user_id  INTEGER NOT NULL DEFAULT 0, -- 0 until somebody is signed in with it
+    secret   TEXT NOT NULL,              -- sealed
+    asked_at BIGINT NOT NULL
+);
 
 -- Whom an issuer of OpenID Connect knows by a subject.
 CREATE TABLE identities (

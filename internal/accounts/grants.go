@@ -1,0 +1,40 @@
+package accounts
+
+import (
+	"context"
+	"time"
+)
+
+// Grant is what an issuer of OpenID Connect gave for a person who signed in, to ask about them later. Its token is a
+// secret.
+type Grant struct {
+	Issuer, ClientID string
+	Subject, Nonce   string // of the sign-in
+	Token            string // good for one question: the answer has the next one
+}
+
+// DueGrant is a grant with the session that has it.
+type DueGrant struct {
+	ID string
+	Grant
+	User    int64
+	Session Session   // its ID, its browser and address, and when it began
+	Asked   time.Time // when the issuer was asked last, or gave the grant
+}
+
+// GrantStore keeps grants. They are stored sealed.
+type GrantStore interface {
+	// AddGrant stores a grant for a session that is about to begin, and returns its ID.
+	AddGrant(ctx context.Context, g Grant) (id string, err error)
+	// OwnGrant says whose session has a grant.
+	OwnGrant(ctx context.Context, id string, user int64) error
+	// DueGrants returns the grants of sessions that go on, about which no issuer was asked since a time.
+	DueGrants(ctx context.Context, since time.Time) ([]DueGrant, error)
+	// TakeGrant notes that an issuer is asked now. It reports false if that was noted since d was read, also by another
+	// server, or if the grant is gone.
+	TakeGrant(ctx context.Context, d DueGrant) (bool, error)
+	// KeepGrant stores what the issuer is asked with next.
+	KeepGrant(ctx context.Context, id string, g Grant) error
+	// EndGrant removes a grant with its session, and reports whether there was one.
+	EndGrant(ctx context.Context, id string) (ended bool, err error)
+}
