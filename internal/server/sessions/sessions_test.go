@@ -45,6 +45,7 @@ func TestPeopleSeeAndEndTheirSessions(t *testing.T) {
 		page := servertest.Text(desk.Ask(http.MethodGet, "/settings/account", ""))
 		require.Contains(t, page, "Firefox on Linux")
 		require.Contains(t, page, "this browser")
+		require.Contains(t, page, "Earlier sign-ins and failed attempts")
 
 		id := all[0]["id"].(string)
 		require.Equal(t, http.StatusNotFound, cais.Ask(http.MethodDelete, "/api/v1/sessions/"+id, "").Code)
