@@ -109,8 +109,9 @@ var arrows = map[string][]string{
 	// It counts listens by connections.
 	"internal/listening": {"internal/library"},
 	// Shared by pages and mails.
-	"internal/review":    {"internal/library", "internal/listening", "internal/words"},
-	"internal/playrules": {"internal/library", "internal/words"}, // what is wrong with one is read on a page
+	"internal/review": {"internal/library", "internal/listening", "internal/words"},
+	// What is wrong with one is read on a page. Files with rules are strangers'.
+	"internal/playrules": {"internal/bounded", "internal/library", "internal/words"},
 	// What is wrong with a setting is read on a page.
 	"internal/providers": {
 		"internal/library", "internal/resilience", "internal/resilience/backoff", "internal/resilience/hosts",
@@ -152,10 +153,10 @@ var arrows = map[string][]string{
 		"internal/resilience/backoff", "internal/versions",
 	},
 	// It tells of its progress and of what it sets aside, says what trouble with the disk means, and counts in the
-	// words of the pages. It undoes what an export of ours escapes.
+	// words of the pages. It undoes what an export of ours escapes, and reads the rules in one.
 	"internal/imports": {
 		"internal/bounded", "internal/events", "internal/export", "internal/leases", "internal/library",
-		"internal/notify", "internal/queue", "internal/resilience",
+		"internal/notify", "internal/playrules", "internal/queue", "internal/resilience",
 	},
 	// It tells when a digest has come, and leaves it to its caller to say what a failure means.
 	"internal/digest": {
@@ -223,8 +224,8 @@ var arrows = map[string][]string{
 		"internal/store/playrules", "internal/store/runs", "internal/store/statistics",
 	},
 	"internal/store/listens": {
-		"internal/delivery", "internal/library", "internal/listening", "internal/music",
-		"internal/store/catalogue", "internal/store/db", "internal/store/statistics",
+		"internal/delivery", "internal/library", "internal/listening", "internal/music", "internal/store/catalogue",
+		"internal/store/db", "internal/store/playrules", "internal/store/statistics",
 	},
 	"internal/store/lookup": {
 		"internal/library", "internal/listening", "internal/music", "internal/search",
@@ -339,7 +340,8 @@ var arrows = map[string][]string{
 	},
 	// An archive has corrections as the API shows them.
 	"internal/server/export": {"internal/accounts", "internal/activity", "internal/export", "internal/library",
-		"internal/server/core", "internal/server/corrections", "internal/server/loves", "internal/server/music"},
+		"internal/playrules", "internal/server/core", "internal/server/corrections", "internal/server/loves",
+		"internal/server/music"},
 	"internal/server/welcome": {"internal/accounts", "internal/asks", "internal/library", "internal/providers",
 		"internal/server/connections", "internal/server/core", "internal/settings", "internal/sync"},
 	"internal/server/site": {
@@ -354,8 +356,7 @@ var arrows = map[string][]string{
 		"internal/server/music", "internal/settings", "internal/sync",
 	},
 	"internal/server/playrules": {
-		"internal/bounded", "internal/library", "internal/players", "internal/playrules",
-		"internal/server/core",
+		"internal/library", "internal/players", "internal/playrules", "internal/server/core",
 	},
 	"internal/server/recipes": {"internal/library", "internal/recipes", "internal/server/core"},
 	"internal/server/loves": {"internal/delivery", "internal/library", "internal/providers",

@@ -67,10 +67,15 @@ func TestLinesAreRecords(t *testing.T) {
 	var want bytes.Buffer
 	lines := json.NewEncoder(&want)
 	lines.SetEscapeHTML(false)
-	for _, l := range all() {
+	ruled := listen(1, "Ruled & <b>")
+	ruled.Ruled = &library.Ruled{Was: ruled.Track, Renamed: []library.RuleName{{ID: 3, Name: "A"}},
+		Withheld: []library.Withheld{{To: "lastfm", By: library.RuleName{ID: 4}}, {}},
+		Ignored:  library.RuleName{ID: 5, Name: "\u2028"}}
+	listens := append(all(), ruled)
+	for _, l := range listens {
 		require.NoError(t, lines.Encode(l.Record()))
 	}
-	require.Equal(t, want.String(), string(written(t, JSONLines, all())))
+	require.Equal(t, want.String(), string(written(t, JSONLines, listens)))
 }
 
 func FuzzTextIsJSON(f *testing.F) {

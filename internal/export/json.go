@@ -51,7 +51,11 @@ func appendRecord(b []byte, l *library.StoredListen) []byte {
 		}
 		b = append(b, '}')
 	}
-	return append(b, "]}\n"...)
+	b = append(b, ']')
+	if l.Ruled != nil {
+		b = appendValue(append(b, `,"ruled":`...), l.Ruled.Record())
+	}
+	return append(b, "}\n"...)
 }
 
 // appendKnown appends a JSON string, or null if it is empty.
@@ -69,10 +73,15 @@ func appendText(b []byte, s string) []byte {
 		b = append(b, s...)
 		return append(b, '"')
 	}
+	return appendValue(b, s)
+}
+
+// appendValue appends a value that can always be encoded.
+func appendValue(b []byte, v any) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be encoded
+	_ = e.Encode(v)
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 

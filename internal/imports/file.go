@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"reprise/internal/playrules"
 	"reprise/internal/words"
 )
 
@@ -32,6 +33,8 @@ type export struct {
 	f       File
 	entries []entry // the ones with listens
 	total   int64   // bytes of all entries
+	// rules opens the archive's file with rules; nil for none.
+	rules func() (io.ReadCloser, error)
 }
 
 // listed lists the entries of a file that a format reads. The name is for people.
@@ -72,6 +75,9 @@ func (e *export) unpack(size int64, f format) error {
 		archive.File = nil
 	}
 	for _, file := range archive.File {
+		if file.Name == playrules.FileName {
+			e.rules = file.Open
+		}
 		if file.FileInfo().IsDir() || !f.wants(file.Name) {
 			continue
 		}

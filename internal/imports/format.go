@@ -29,10 +29,11 @@ type row struct {
 	listen library.Listen
 	// sources are all sources of the listen, stored instead of its SourceID; nil except in exports of Reprise.
 	sources []library.Source
-	skip    bool       // the row is not a listen
-	bad     words.Text // why the row cannot be read, as the end of a sentence
-	n       int        // its number as a spreadsheet shows it; 0 where rows are numbered as they come
-	lost    bool       // a name had U+FFFD, the mark of lost letters
+	ruled   *library.Ruled // by the person's rules, in exports of Reprise
+	skip    bool           // the row is not a listen
+	bad     words.Text     // why the row cannot be read, as the end of a sentence
+	n       int            // its number as a spreadsheet shows it; 0 where rows are numbered as they come
+	lost    bool           // a name had U+FFFD, the mark of lost letters
 }
 
 // yield takes the next row, and returns whether to go on.

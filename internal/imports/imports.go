@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/queue"
 	"reprise/internal/words"
 )
@@ -170,9 +171,14 @@ type Store interface {
 	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open. Of a preview, it
 	// stores the state only.
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
-	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with all its sources,
-	// unless one of them is stored already.
-	SaveRestored(ctx context.Context, v Import, listens []library.StoredListen) (Import, error)
+	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with all its sources
+	// and what rules did to it, unless one of its sources is stored already. archived has the ids of the archive's rules,
+	// which are not applied again.
+	SaveRestored(ctx context.Context, v Import, listens []library.StoredListen, archived []int64) (Import, error)
+	// PlayRules returns a person's rules for their plays.
+	PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error)
+	// RestorePlayRules adds those of some rules that the person lacks, as far as there may be so many.
+	RestorePlayRules(ctx context.Context, user int64, archived []playrules.Rule) error
 	// CancelImport cancels an open import or deletes one that has ended, and returns its former state.
 	CancelImport(ctx context.Context, user, id int64) (Import, error)
 	// Imports returns a person's latest imports, all open ones among them, the newest first.

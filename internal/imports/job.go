@@ -19,6 +19,7 @@ type job struct {
 	plays []library.Listen
 	kept  []library.StoredListen // plays from an export of Reprise
 	told  time.Time
+	archived
 
 	mine   bool    // it is the import's turn
 	pages  int     // stored in this turn
@@ -40,6 +41,9 @@ func (j *job) bytes() int64 {
 func (j *job) read(ctx context.Context, e *export) error {
 	f := formats[j.at.Connection.Provider()]
 	j.at.State, j.at.BytesAll = Running, e.total
+	if err := j.rules(ctx, e); err != nil {
+		return err
+	}
 	for i := range e.entries {
 		entry := &e.entries[i]
 		if i >= j.at.Entry {
@@ -169,11 +173,16 @@ func (j *job) take(v row, entry string) {
 	switch {
 	case !v.bad.IsZero():
 		j.at.bad(words.New("import.row.at", "File", entry, "Row", v.n, "Why", v.bad))
-	case v.skip:
+	case v.skip && v.sources == nil:
 		j.at.Skipped++
 	case v.sources != nil:
-		j.at.heard(v.listen.PlayedAt)
-		j.kept = append(j.kept, library.StoredListen{Listen: v.listen, Sources: v.sources})
+		if v.skip { // it is kept as a play that a rule ignores
+			j.at.Skipped++
+		} else {
+			j.at.heard(v.listen.PlayedAt)
+		}
+		j.settle(v.ruled)
+		j.kept = append(j.kept, library.StoredListen{Listen: v.listen, Sources: v.sources, Ruled: v.ruled})
 	default:
 		j.at.heard(v.listen.PlayedAt)
 		j.plays = append(j.plays, v.listen)
@@ -189,7 +198,7 @@ func (j *job) save(ctx context.Context) error {
 			return err
 		}
 		if len(j.kept) > 0 { // the rows of a file are all of one kind
-			now, err = j.r.c.Store.SaveRestored(ctx, j.at, j.kept)
+			now, err = j.r.c.Store.SaveRestored(ctx, j.at, j.kept, j.archived.ids())
 		} else {
 			now, err = j.r.c.Store.SaveImported(ctx, j.at, j.plays)
 		}

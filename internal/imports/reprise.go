@@ -1,10 +1,11 @@
 package imports
 
 import (
-	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 	exports "reprise/internal/export"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/words"
 )
 
@@ -45,8 +47,8 @@ var ours = format{
 	read: func(m *meter, _ Answers, out yield) error {
 		c, err := m.begins()
 		switch {
-		case err != nil || c == 0:
-			return cmp.Or(err, errKind)
+		case err != nil || c == 0: // an archive has an empty file of somebody whose rules ignore all
+			return err
 		case c == '{':
 			sh := shape{lines: true, bad: words.New("import.row.listen")}
 			return jsonRows(m, sh, func(r *library.ListenRecord) row { return restored(*r) }, few(out))
@@ -62,11 +64,20 @@ const mostNamed = 100
 func few(out yield) yield {
 	named := map[library.ConnectionID]bool{}
 	return func(v row) bool {
+		all := make([]library.ConnectionID, 0, len(v.sources))
 		for _, s := range v.sources {
-			if !named[s.Connection] && len(named) == mostNamed {
+			all = append(all, s.Connection)
+		}
+		if v.ruled != nil {
+			for _, w := range v.ruled.Withheld {
+				all = append(all, w.To)
+			}
+		}
+		for _, id := range all {
+			if !named[id] && len(named) == mostNamed {
 				return out(row{bad: words.New("import.row.listen")})
 			}
-			named[s.Connection] = true
+			named[id] = true
 		}
 		return out(v)
 	}
@@ -102,8 +113,105 @@ func restored(r library.ListenRecord) row {
 		l.Sources[i].SourceID = library.ID(s.SourceID)
 	}
 	v := play(l.Listen)
-	v.sources = l.Sources
+	v.sources, v.ruled = l.Sources, l.Ruled
+	if v.bad.IsZero() && l.Ruled != nil {
+		if len(l.Ruled.Renamed) > 0 {
+			was := l.Listen
+			was.Track = l.Ruled.Was
+			was.Duration = l.Duration
+			told := play(was)
+			if !told.bad.IsZero() {
+				return row{bad: words.New("import.row.listen")}
+			}
+			l.Ruled.Was = told.listen.Track
+		}
+		v.skip = l.Ruled.Ignored != (library.RuleName{})
+	}
 	return v
+}
+
+// archived are the rules of the archive that is being read, and what they are here.
+type archived struct {
+	here map[int64]int64  // their ids by those in the archive
+	by   map[string]int64 // the ids of the person's rules by their names
+}
+
+// ids returns the ids of the archive's rules.
+func (a archived) ids() []int64 { return slices.Collect(maps.Values(a.here)) }
+
+// find returns the id of a rule that an archive names: of the same one, else of one with its name, else
+// playrules.Gone.
+func (a archived) find(r library.RuleName) library.RuleName {
+	id, ok := a.here[r.ID]
+	if !ok {
+		id, ok = a.by[r.Name]
+	}
+	if r.ID = id; !ok {
+		r.ID = playrules.Gone
+	}
+	return r
+}
+
+// settle gives the rules that a listen names the ids that they have here.
+func (a archived) settle(v *library.Ruled) {
+	if v == nil {
+		return
+	}
+	for i := range v.Renamed {
+		v.Renamed[i] = a.find(v.Renamed[i])
+	}
+	for i := range v.Withheld {
+		v.Withheld[i].By = a.find(v.Withheld[i].By)
+	}
+	if v.Ignored != (library.RuleName{}) {
+		v.Ignored = a.find(v.Ignored)
+	}
+}
+
+// rules stores the rules of an archive that the person lacks, when the archive begins to be read, and finds out what
+// the archive's rules are here. Those that can't be stored are counted as bad rows.
+func (j *job) rules(ctx context.Context, e *export) error {
+	if j.at.Connection != Reprise {
+		return nil
+	}
+	var all []playrules.Rule
+	begins := j.at.Entry == 0 && j.at.EntryRow == 0
+	if e.rules != nil {
+		in, err := e.rules()
+		if err == nil {
+			all, err = playrules.Read(in)
+			err = errors.Join(err, in.Close())
+		}
+		if err != nil && begins {
+			j.at.bad(words.New("import.row.file", "File", playrules.FileName, "Why", words.New("import.row.rule")))
+		}
+	}
+	store := j.r.c.Store
+	if begins && !j.at.Preview && len(all) > 0 {
+		right := slices.DeleteFunc(slices.Clone(all), func(r playrules.Rule) bool { return !r.Check().IsZero() })
+		err := j.attempt(ctx, func() error { return store.RestorePlayRules(ctx, j.at.User, right) })
+		if err != nil {
+			return err
+		}
+	}
+	have, err := store.PlayRules(ctx, j.at.User)
+	j.archived = archived{map[int64]int64{}, map[string]int64{}}
+	for i, r := range all {
+		at := slices.IndexFunc(have, r.Same)
+		if at >= 0 && r.ID != 0 {
+			j.archived.here[r.ID] = have[at].ID
+		} else if at < 0 && begins && !j.at.Preview {
+			why := words.New("import.row.rules", "Most", playrules.Most)
+			if !r.Check().IsZero() {
+				why = words.New("import.row.rule")
+			}
+			j.at.bad(words.New("import.row.at", "File", playrules.FileName, "Row", i+1, "Why", why))
+		}
+	}
+	for _, r := range slices.Backward(have) { // the first of those with one name
+		j.archived.by[r.Name] = r.ID
+	}
+	return err
 }
 
 // ourTable reads listens.csv.

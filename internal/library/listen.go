@@ -36,6 +36,7 @@ type StoredListen struct {
 	ID int64
 	Listen
 	Sources []Source
+	Ruled   *Ruled // by rules, in exports only; nil for nothing
 }
 
 // ListenFilter selects the listens of a user that match all of its fields.
@@ -83,6 +84,7 @@ type ListenRecord struct {
 	RecordingMBID *string        `json:"recording_mbid"`
 	Approximate   bool           `json:"approximate" doc:"played_at is a guess."`
 	Sources       []SourceRecord `json:"sources"`
+	Ruled         *RuledRecord   `json:"ruled,omitempty" doc:"Only in exports: what your rules did to it; left out for nothing."`
 }
 
 // SourceRecord is a Source as programs read it.
@@ -104,16 +106,12 @@ func (l StoredListen) Record() ListenRecord {
 		PlayedAt:    Stamp(l.PlayedAt),
 		Approximate: l.Approximate,
 		Sources:     []SourceRecord{},
+		Ruled:       l.Ruled.Record(),
 	}
 	if ms := l.Duration.Milliseconds(); ms != 0 {
 		r.DurationMS = &ms
 	}
-	if l.ISRC != "" {
-		r.ISRC = &l.ISRC
-	}
-	if l.RecordingMBID != "" {
-		r.RecordingMBID = &l.RecordingMBID
-	}
+	r.ISRC, r.RecordingMBID = known(l.ISRC), known(l.RecordingMBID)
 	for _, s := range l.Sources {
 		r.Sources = append(r.Sources, SourceRecord{s.Connection.Provider(), s.Connection, s.SourceID,
 			s.Later.Milliseconds(), s.Player})
@@ -146,6 +144,7 @@ func (r ListenRecord) Stored() (l StoredListen, ok bool) {
 		l.Sources = append(l.Sources, Source{conn, s.SourceID, time.Duration(s.LaterMS) * time.Millisecond,
 			Player(s.Player)})
 	}
+	l.Ruled = r.Ruled.stored()
 	return l, true
 }
 

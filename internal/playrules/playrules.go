@@ -68,6 +68,10 @@ type Rule struct {
 	To    []library.ConnectionID // of Withhold: where it is not sent; empty for nowhere at all
 }
 
+// Gone takes the place of the id of a rule that was deleted without undoing what it did, once that is restored
+// elsewhere.
+const Gone = -1
+
 // Check returns what is wrong with a rule; the zero Text for nothing.
 func (r Rule) Check() words.Text {
 	if r.Name == "" || utf8.RuneCountInString(r.Name) > 100 {

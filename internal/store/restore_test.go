@@ -17,7 +17,7 @@ func restore(t *testing.T, s *Store, user int64, listens ...library.StoredListen
 		File: "file", State: imports.Waiting, CreatedAt: time.Now().Add(time.Second)}, 3)
 	require.NoError(t, err)
 	v.State = imports.Done
-	v, err = s.SaveRestored(t.Context(), v, listens)
+	v, err = s.SaveRestored(t.Context(), v, listens, nil)
 	require.NoError(t, err)
 	return v
 }

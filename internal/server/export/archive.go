@@ -16,6 +16,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/export"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/words"
 )
 
@@ -32,7 +33,7 @@ type manifest struct {
 // packed describes a file of an archive.
 type packed struct {
 	Name   string `json:"name"`
-	Kind   string `json:"kind"`            // readme, listens, playlist, skipped, corrections, loved or statistics
+	Kind   string `json:"kind"`            // readme, listens, ignored, rules, playlist, skipped, corrections, …
 	Title  string `json:"title,omitempty"` // of a playlist
 	Count  int    `json:"count"`           // listens, tracks or rows
 	Bytes  int64  `json:"bytes"`
@@ -86,10 +87,23 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 	if err != nil {
 		return err
 	}
+	rules, err := h.store.PlayRules(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	err = p.add(packed{Name: playrules.FileName, Kind: "rules"}, func(w io.Writer) (int, error) {
+		return len(rules), playrules.Write(w, rules)
+	})
+	if err != nil {
+		return err
+	}
 	err = p.add(packed{Name: export.JSONLines.Name, Kind: "listens"}, func(w io.Writer) (int, error) {
 		return export.JSONLines.Write(w, h.found(ctx, library.ListenFilter{User: u.ID}))
 	})
 	if err != nil {
+		return err
+	}
+	if err := h.packIgnored(ctx, p, u.ID); err != nil {
 		return err
 	}
 	if err := h.packPlaylists(ctx, p, u.ID); err != nil {
@@ -134,6 +148,8 @@ func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) er
 	lines := []string{
 		words.T(ctx, "export.readme.title", "Name", u.Name, "Date", words.From(ctx).Day(now)), "",
 		"listens.jsonl", words.T(ctx, "export.readme.listens"), "",
+		ignoredFile, words.T(ctx, "export.readme.ignored"), "",
+		playrules.FileName, words.T(ctx, "export.readme.rules"), "",
 		"playlists/", words.T(ctx, "export.readme.playlists"), "",
 		"skipped.csv", words.T(ctx, "export.readme.skipped"), "",
 		correctionsFile, words.T(ctx, "export.readme.corrections"), "",
@@ -148,6 +164,23 @@ func readme(ctx context.Context, w io.Writer, u accounts.User, now time.Time) er
 		}
 	}
 	return nil
+}
+
+// ignoredFile is the file with the plays that a person's rules make no listens of.
+const ignoredFile = "ignored.jsonl"
+
+// packIgnored writes the plays that a person's rules make no listens of, newest first. There is no file if there are
+// none.
+func (h *Handler) packIgnored(ctx context.Context, p *packing, user int64) error {
+	first, _, err := h.store.IgnoredPlays(ctx, user, "", 1)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	return p.add(packed{Name: ignoredFile, Kind: "ignored"}, func(w io.Writer) (int, error) {
+		return export.JSONLines.Write(w, export.Pages(func(next string) ([]library.StoredListen, string, error) {
+			return h.store.IgnoredPlays(ctx, user, next, listensAtOnce)
+		}))
+	})
 }
 
 // packPlaylists writes a file for each playlist, such as playlists/0001.jspf.

@@ -18,6 +18,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/export"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/server/core"
 	"reprise/internal/server/music"
 )
@@ -26,6 +27,10 @@ import (
 type Store interface {
 	FindListens(ctx context.Context, f library.ListenFilter, before string,
 		limit int) (page []library.StoredListen, next string, err error)
+	AddRuled(ctx context.Context, user int64, page []library.StoredListen) error
+	IgnoredPlays(ctx context.Context, user int64, before string, limit int) (page []library.StoredListen, next string,
+		err error)
+	PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)
@@ -122,11 +127,12 @@ func (h *Handler) API(a *core.API) {
 	})
 	core.Get(a, "/export/all.zip", h.ownAPI, core.Call{
 		ID:      "exportAccount",
-		Summary: "Your own listens, playlists, corrections and statistics as a file",
+		Summary: "Your own listens, playlists, rules, corrections and statistics as a file",
 		Answer: "A ZIP file, streamed: `listens.jsonl` (one object of the schema Listen per line, newest first), " +
+			"`ignored.jsonl` with the plays that your rules ignore, in the same form, `rules.json` with these rules, " +
 			"`playlists/0001.jspf` for each playlist, `skipped.csv` with what services list but don't return, " +
 			"`loved.jsonl`, `README.txt`, and `manifest.json` with the counts and checksums of all files. " +
-			"Importing it with `provider=reprise` gives the same listens.",
+			"Importing it with `provider=reprise` gives the same listens, rules and ignored plays.",
 		Types: []string{"application/zip"},
 	})
 	core.Get(a, "/feed.atom", h.atom, core.Call{
@@ -152,10 +158,14 @@ const (
 	tracksAtOnce  = 500
 )
 
-// found returns the listens that a filter selects, newest first, and reads them as needed.
+// found returns the listens that a filter selects, newest first, with what rules did to them, and reads them as needed.
 func (h *Handler) found(ctx context.Context, f library.ListenFilter) iter.Seq2[library.StoredListen, error] {
 	return export.Pages(func(next string) ([]library.StoredListen, string, error) {
-		return h.store.FindListens(ctx, f, next, listensAtOnce)
+		page, next, err := h.store.FindListens(ctx, f, next, listensAtOnce)
+		if err == nil {
+			err = h.store.AddRuled(ctx, f.User, page)
+		}
+		return page, next, err
 	})
 }
 

@@ -68,7 +68,7 @@ func (h *Handler) asked(c echo.Context, r playrules.Rule) playrules.Rule {
 		return n
 	}
 	text := c.FormValue
-	f := PlayRuleBody{PlayRuleFields: PlayRuleFields{Name: text("name"), Kind: text("kind"), Off: r.Off,
+	f := PlayRuleBody{Record: playrules.Record{Name: text("name"), Kind: text("kind"), Off: r.Off,
 		Title: text("title"), Artist: text("artist"), Album: text("album"), Player: text("player"),
 		Source: text("source"), Shorter: seconds("shorter"), Longer: seconds("longer"),
 		Begins: text("begins"), Ends: text("ends"), Field: text("field"), With: text("with")}}

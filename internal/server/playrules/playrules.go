@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -103,34 +102,16 @@ func (h *Handler) API(a *core.API) {
 	})
 }
 
-// PlayRuleFields are what a rule asks for and does. What it asks for must all be so; what is empty is not asked for.
-type PlayRuleFields struct {
-	Name    string `json:"name" minLength:"1" maxLength:"100"`
-	Kind    string `json:"kind" enum:"PlayRuleKind" doc:"rewrite: gives a play another name. ignore: makes no listen of it. withhold: makes a listen of it that isn't sent on."`
-	Off     bool   `json:"off" required:"false"`
-	Title   string `json:"title" required:"false" maxLength:"500" doc:"A text that the title contains, in any case, or between slashes a regular expression (RE2), such as '/remaster(ed)?/'."`
-	Artist  string `json:"artist" required:"false" maxLength:"500"`
-	Album   string `json:"album" required:"false" maxLength:"500"`
-	Player  string `json:"player" required:"false" maxLength:"500" doc:"A pattern for the name of the player or device."`
-	Source  string `json:"source" required:"false" doc:"The id of a connection or a player: only what it tells of."`
-	Shorter int    `json:"shorter_than" required:"false" minimum:"0" maximum:"86400" doc:"Seconds; 0 for any."`
-	Longer  int    `json:"longer_than" required:"false" minimum:"0" maximum:"86400" doc:"Seconds; 0 for any."`
-	Begins  string `json:"begins" required:"false" doc:"With 'ends': only what was played between these times of day in your time zone, such as '22:00' and '06:00'."`
-	Ends    string `json:"ends" required:"false"`
-	Field   string `json:"field" required:"false" enum:",title,artist,album" doc:"Of 'rewrite': what is replaced in, by the pattern of that name."`
-	With    string `json:"with" required:"false" maxLength:"500" doc:"Of 'rewrite': what takes its place; $1 is the first group of a regular expression."`
-}
-
 // PlayRuleBody is a rule as it is stored.
 type PlayRuleBody struct {
-	PlayRuleFields
+	playrules.Record
 	To []string `json:"to" required:"false" maxItems:"100" doc:"Of 'withhold': the ids of the connections to which it isn't sent; empty for all."`
 }
 
 // PlayRuleView is a rule with what it has done.
 type PlayRuleView struct {
 	ID string `json:"id"`
-	PlayRuleFields
+	playrules.Record
 	To       []string `json:"to" doc:"Of 'withhold': the ids of the connections to which it isn't sent; empty for all."`
 	Renamed  int      `json:"renamed" minimum:"0" doc:"Listens to which it has given another name."`
 	Ignored  int      `json:"ignored" minimum:"0" doc:"Plays that it has ignored."`
@@ -146,41 +127,17 @@ type PlayRuleExample struct {
 	Becomes  *string   `json:"becomes" doc:"Of 'rewrite': what the field becomes."`
 }
 
-// rule returns the rule, without what its kind doesn't use.
-func (f PlayRuleBody) rule(user, id int64) playrules.Rule {
-	r := playrules.Rule{ID: id, User: user, Name: library.Name(f.Name), Kind: playrules.Kind(f.Kind), Off: f.Off,
-		Title: f.Title, Artist: f.Artist, Album: f.Album, Player: f.Player, Source: library.ConnectionID(f.Source),
-		Shorter: time.Duration(f.Shorter) * time.Second, Longer: time.Duration(f.Longer) * time.Second,
-		Begins: f.Begins, Ends: f.Ends}
-	switch r.Kind {
-	case playrules.Rewrite:
-		r.Field, r.With = f.Field, f.With
-	case playrules.Withhold:
-		for _, to := range f.To {
-			if !slices.Contains(r.To, library.ConnectionID(to)) {
-				r.To = append(r.To, library.ConnectionID(to))
-			}
-		}
-	}
-	return r
-}
-
 // ruleOf returns the rule that a request has, whose times of day are those of its reader.
 func (h *Handler) ruleOf(c echo.Context, f PlayRuleBody, id int64) playrules.Rule {
-	r := f.rule(core.UserOf(c).ID, id)
-	r.Zone = core.ZoneName(c)
+	r := f.Rule(f.To)
+	r.ID, r.User, r.Zone = id, core.UserOf(c).ID, core.ZoneName(c)
 	return r
-}
-
-func fieldsOf(r playrules.Rule) PlayRuleFields {
-	return PlayRuleFields{Name: r.Name, Kind: string(r.Kind), Off: r.Off, Title: r.Title, Artist: r.Artist,
-		Album: r.Album, Player: r.Player, Source: string(r.Source), Shorter: int(r.Shorter / time.Second),
-		Longer: int(r.Longer / time.Second), Begins: r.Begins, Ends: r.Ends, Field: r.Field, With: r.With}
 }
 
 func viewOf(r playrules.Rule, done playrules.Done) PlayRuleView {
 	to := core.ViewAll(r.To, func(id library.ConnectionID) string { return string(id) })
-	return PlayRuleView{strconv.FormatInt(r.ID, 10), fieldsOf(r), to, done.Renamed, done.Ignored, done.Withheld}
+	return PlayRuleView{strconv.FormatInt(r.ID, 10), playrules.RecordOf(r), to, done.Renamed, done.Ignored,
+		done.Withheld}
 }
 
 type listAnswer struct {

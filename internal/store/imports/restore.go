@@ -25,19 +25,35 @@ type restoredListen struct {
 	id    int64 // of the stored listen that it matches; 0 for none
 	at    time.Time
 	in    intake.Pile      // where that listen is: among the kept or the deleted ones
-	fresh bool             // to be stored as a new listen
+	fresh bool             // to be stored as a new listen, or as a play that a rule ignores
 	gets  []library.Source // sources to add
 }
 
+// ignored returns the rule that makes no listen of it, or 0.
+func (r *restoredListen) ignored() int64 {
+	if r.Ruled == nil {
+		return 0
+	}
+	return r.Ruled.Ignored.ID
+}
+
 // SaveRestored stores listens that Reprise exported, and the progress of their import, in one transaction. Each is
-// stored as it was, with all its sources, and separate listens stay separate. If one of its sources is stored already,
-// or another connection reported the same play before the import, the stored listen gets the missing sources.
-func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen) (imports.Import,
-	error) {
-	return s.counted(ctx, v, len(listens), func(tx *sql.Tx) (added int, err error) {
-		all, err := s.restore(ctx, tx, v, listens)
+// stored as it was, with all its sources and what rules did to it, and separate listens stay separate. If one of its
+// sources is stored already, or another connection reported the same play before the import, the stored listen gets the
+// missing sources. Plays that rules ignored stay ignored, and do not count. archived has the ids of the archive's own
+// rules: what those withhold, the listens say, so they are not applied again.
+func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []library.StoredListen, archived []int64) (
+	imports.Import, error) {
+	n := 0
+	for i := range listens {
+		if r := listens[i].Ruled; r == nil || r.Ignored.ID == 0 {
+			n++
+		}
+	}
+	return s.counted(ctx, v, n, func(tx *sql.Tx) (added int, err error) {
+		all, err := s.restore(ctx, tx, v, listens, archived)
 		for _, r := range all {
-			if r.fresh {
+			if r.fresh && r.ignored() == 0 {
 				added++
 			}
 		}
@@ -45,8 +61,8 @@ func (s *Store) SaveRestored(ctx context.Context, v imports.Import, listens []li
 	})
 }
 
-func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen) (
-	[]*restoredListen, error) {
+func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, listens []library.StoredListen,
+	archived []int64) ([]*restoredListen, error) {
 	all := make([]*restoredListen, len(listens))
 	for i := range listens {
 		all[i] = &restoredListen{StoredListen: &listens[i], at: listens[i].PlayedAt, in: intake.Kept}
@@ -65,7 +81,7 @@ func (s *Store) restore(ctx context.Context, tx *sql.Tx, v imports.Import, liste
 	if err := s.addRestored(ctx, tx, v.User, all); err != nil {
 		return nil, err
 	}
-	return all, s.followRestored(ctx, tx, v.User, all)
+	return all, errors.Join(s.noteRenamed(ctx, tx, v.User, all), s.followRestored(ctx, tx, v.User, all, archived))
 }
 
 // place identifies a stored listen.
@@ -208,11 +224,25 @@ func importedSince(ctx context.Context, tx *sql.Tx, v imports.Import, piles []in
 // addRestored stores new listens and missing sources.
 func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
 	var fresh []*restoredListen
+	ignored := map[int64]int{} // by rule
 	for _, r := range all {
-		if r.id == 0 {
-			r.fresh = true
-			fresh = append(fresh, r)
+		if r.id != 0 {
+			continue
 		}
+		r.fresh = true
+		fresh = append(fresh, r)
+		if rule := r.ignored(); rule != 0 {
+			r.in = intake.Removed
+			ignored[rule]++
+		}
+	}
+	corrections := map[int64]int64{} // that hold what rules ignore, by rule
+	for rule, n := range ignored {
+		correction, err := intake.CorrectionOf(ctx, tx, user, rule, n)
+		if err != nil {
+			return err
+		}
+		corrections[rule] = correction
 	}
 	next, err := db.NextIDs(ctx, tx, "listens", len(fresh))
 	if err != nil {
@@ -238,7 +268,11 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 		return err
 	}
 	for i, r := range fresh {
-		rows.Listen(r.id, r.PlayedAt, r.Approximate, spelt[i])
+		if r.in.Removed {
+			rows.Ignored(r.id, r.PlayedAt, r.Approximate, spelt[i], corrections[r.ignored()])
+		} else {
+			rows.Listen(r.id, r.PlayedAt, r.Approximate, spelt[i])
+		}
 	}
 	for _, r := range all {
 		for _, source := range r.gets {
@@ -248,28 +282,70 @@ func (s *Store) addRestored(ctx context.Context, tx *sql.Tx, user int64, all []*
 	return rows.Insert(ctx, tx)
 }
 
-// followRestored fills gaps with restored listens, and forwards them to the services that lack them.
-func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+// noteRenamed stores what new listens were called before rules renamed them.
+func (s *Store) noteRenamed(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen) error {
+	var some []*restoredListen
+	var was []music.Spelling
+	for _, r := range all {
+		if r.fresh && r.Ruled != nil && len(r.Ruled.Renamed) > 0 {
+			t := r.Ruled.Was
+			t.Duration = r.Duration
+			some, was = append(some, r), append(was, music.SpellingOf(t))
+		}
+	}
+	spelt, err := s.catalogue.Shelve(ctx, tx, was)
+	if err != nil {
+		return err
+	}
+	rows := make([]any, 0, len(some)*4)
+	for i, r := range some {
+		ids := make([]int64, len(r.Ruled.Renamed))
+		for n, by := range r.Ruled.Renamed {
+			ids[n] = by.ID
+		}
+		rows = append(rows, r.id, user, spelt[i], playrules.List(ids...))
+	}
+	return db.InsertRows(ctx, tx, "INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)", 4, rows, "")
+}
+
+// followRestored fills gaps with restored listens, withholds them as the archive and the person's other rules say, and
+// forwards them to the services that lack them.
+func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all []*restoredListen,
+	archived []int64) error {
 	set, err := playrules.Of(ctx, tx, user)
 	if err != nil {
 		return err
 	}
 	held := playrules.NewHeld(user)
 	var plays []delivery.Play
-	var times []int64
+	var times, joined []int64
 	by := map[library.ConnectionID][]*library.Listen{}
 	for _, r := range all {
-		if r.in.Removed || !r.fresh && len(r.gets) == 0 {
+		if !r.fresh && len(r.gets) == 0 {
 			continue
 		}
-		times = append(times, db.Millis(r.at))
 		one := delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate, Others: r.Sources}
+		if r.Ruled != nil {
+			held.AddRuled(r.id, r.Ruled)
+			for _, w := range r.Ruled.Withheld {
+				one.Withheld = append(one.Withheld, w.To)
+			}
+		}
 		for _, source := range r.Sources {
 			o := set.Apply(rules.Play{Track: r.Track, At: r.at, Player: source.Player, Source: source.Connection})
+			o.Withheld = slices.DeleteFunc(o.Withheld, func(w rules.Withheld) bool {
+				return slices.Contains(archived, w.Rule)
+			})
 			held.Add(r.id, o)
 			one.Withheld = append(one.Withheld, o.Targets()...)
 		}
-		plays = append(plays, one)
+		if r.in.Removed {
+			continue
+		}
+		if !r.fresh && len(one.Withheld) > 0 {
+			joined = append(joined, r.id)
+		}
+		times, plays = append(times, db.Millis(r.at)), append(plays, one)
 		for _, source := range r.gets {
 			if among := by[source.Connection]; len(among) == 0 || among[len(among)-1] != &r.Listen {
 				by[source.Connection] = append(among, &r.Listen)
@@ -281,6 +357,6 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 			return err
 		}
 	}
-	return errors.Join(held.Insert(ctx, tx), intake.Touched(ctx, tx, user, times),
-		s.outbox.EnqueuePlays(ctx, tx, user, imports.Reprise, plays))
+	return errors.Join(held.Insert(ctx, tx), intake.DontSend(ctx, tx, user, joined),
+		intake.Touched(ctx, tx, user, times), s.outbox.EnqueuePlays(ctx, tx, user, imports.Reprise, plays))
 }

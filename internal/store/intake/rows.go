@@ -24,6 +24,7 @@ type Rows struct {
 	listens     []any
 	row         map[int64]int // where that of a listen begins
 	kept, gone  []any         // sources of listens that are kept, and of those that were deleted
+	away        []any         // plays that a rule makes no listens of
 }
 
 // NewRows returns an empty Rows for the sources of a person that name these connections and players. It sorts players.
@@ -53,6 +54,11 @@ func (r *Rows) Listen(id int64, at time.Time, approximate bool, spelling int64) 
 	r.listens = append(r.listens, id, r.user, db.Millis(at), db.Flag(approximate), spelling)
 }
 
+// Ignored adds a play that a rule makes no listen of, as a part of the rule's correction.
+func (r *Rows) Ignored(id int64, at time.Time, approximate bool, spelling, correction int64) {
+	r.away = append(r.away, id, r.user, db.Millis(at), db.Flag(approximate), spelling, correction)
+}
+
 // Source adds a source of a listen in a pile; later is its time after the listen's. If no source has a player, the rows
 // leave it out, since every value costs time.
 func (r *Rows) Source(in Pile, listen int64, from library.Source, later time.Duration) {
@@ -71,6 +77,11 @@ func (r *Rows) Source(in Pile, listen int64, from library.Source, later time.Dur
 func (r *Rows) Insert(ctx context.Context, tx *sql.Tx) error {
 	err := db.InsertRows(ctx, tx, "INSERT INTO listens (id, user_id, played_at, approximate, spelling_id)", 5,
 		r.listens, "ON CONFLICT (id) DO UPDATE SET spelling_id = excluded.spelling_id")
+	if err != nil {
+		return err
+	}
+	err = db.InsertRows(ctx, tx, `INSERT INTO removed_listens
+		(id, user_id, played_at, approximate, spelling_id, correction_id)`, 6, r.away, "")
 	if err != nil {
 		return err
 	}
@@ -107,7 +118,6 @@ type pageRows struct {
 	next  int64           // the id of the next new listen
 	added int             // new listens
 	plays []delivery.Play // all but those of deleted listens
-	away  []any           // new listens that a rule makes none of
 }
 
 func newPageRows(
@@ -157,18 +167,8 @@ func (r *pageRows) ignore(l *library.Listen, spelling, correction int64) int64 {
 	r.next++
 	r.added--
 	r.Source(Removed, id, library.Source{Connection: r.from, SourceID: l.SourceID, Player: l.Player}, 0)
-	r.away = append(r.away, id, r.user, db.Millis(l.PlayedAt), db.Flag(l.Approximate), spelling, correction)
+	r.Ignored(id, l.PlayedAt, l.Approximate, spelling, correction)
 	return id
-}
-
-// Insert inserts the rows.
-func (r *pageRows) Insert(ctx context.Context, tx *sql.Tx) error {
-	err := db.InsertRows(ctx, tx, `INSERT INTO removed_listens
-		(id, user_id, played_at, approximate, spelling_id, correction_id)`, 6, r.away, "")
-	if err != nil {
-		return err
-	}
-	return r.Rows.Insert(ctx, tx)
 }
 
 // numberOf returns the number of a connection, which it gets when it is asked for first.

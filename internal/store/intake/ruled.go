@@ -116,12 +116,12 @@ func (s *Store) note(ctx context.Context, tx *sql.Tx, user int64, r ruled, ids [
 	for n, i := range of {
 		rows = append(rows, ids[i], user, spelt[n], playrules.List(r.outcomes[i].Rewrote...))
 	}
-	return errors.Join(held.Insert(ctx, tx), dontSend(ctx, tx, user, known),
+	return errors.Join(held.Insert(ctx, tx), DontSend(ctx, tx, user, known),
 		db.InsertRows(ctx, tx, "INSERT INTO ruled_listens (listen_id, user_id, spelling_id, rules)", 4, rows, ""))
 }
 
-// dontSend takes those of some listens that are withheld out of waiting deliveries.
-func dontSend(ctx context.Context, tx *sql.Tx, user int64, some []int64) error {
+// DontSend takes those of some listens that are withheld out of waiting deliveries.
+func DontSend(ctx context.Context, tx *sql.Tx, user int64, some []int64) error {
 	n := 0
 	err := db.InChunks(some, func(these string, args []any) error {
 		gone, err := db.Affected(tx.ExecContext(ctx, `DELETE FROM forwards WHERE +user_id = $1 AND EXISTS (SELECT 1

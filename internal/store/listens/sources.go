@@ -49,6 +49,11 @@ func TimeIn(id string) (n int64) {
 
 // AddSources adds the sources to listens.
 func (s *Store) AddSources(ctx context.Context, page []library.StoredListen) error {
+	return s.addSources(ctx, "listen_sources", page)
+}
+
+// addSources adds to listens the sources that a table has of them.
+func (s *Store) addSources(ctx context.Context, table string, page []library.StoredListen) error {
 	if len(page) == 0 {
 		return nil
 	}
@@ -71,7 +76,7 @@ func (s *Store) AddSources(ctx context.Context, page []library.StoredListen) err
 	sources, err := db.List(ctx, s.db.Reader, scan,
 		`SELECT s.listen_id, n.connection, `+IdOf("s")+` AS source_id, s.later,
 			coalesce(p.name, '')
-		FROM listen_sources s
+		FROM `+table+` s
 		JOIN connection_numbers n ON n.number = s.connection
 		LEFT JOIN players p ON p.id = s.player
 		WHERE s.listen_id IN `+db.Numbered(1, len(args))+" ORDER BY s.listen_id, n.connection, source_id", args...)

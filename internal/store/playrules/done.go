@@ -80,6 +80,13 @@ func (h *Held) Add(listen int64, o playrules.Outcome) {
 	}
 }
 
+// AddRuled adds a listen as far as an archive says that rules withhold it.
+func (h *Held) AddRuled(listen int64, v *library.Ruled) {
+	for _, w := range v.Withheld {
+		h.rows = append(h.rows, listen, w.To, w.By.ID, h.user)
+	}
+}
+
 // Insert stores the collected listens.
 func (h *Held) Insert(ctx context.Context, tx *sql.Tx) error {
 	return db.InsertRows(ctx, tx, "INSERT INTO withheld (listen_id, connection, rule_id, user_id)", 4, h.rows,

@@ -6,7 +6,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"reprise/internal/library"
@@ -84,37 +86,72 @@ func (s *Store) PlayRule(ctx context.Context, user, id int64) (playrules.Rule, e
 // SavePlayRule stores a rule, a new one without an ID, and returns it with that. It holds for what comes in from now
 // on. It returns library.ErrNotFound if there is no such rule, or playrules.ErrTooMany.
 func (s *Store) SavePlayRule(ctx context.Context, r playrules.Rule) (playrules.Rule, error) {
-	targets, err := json.Marshal(append([]library.ConnectionID{}, r.To...))
-	if err != nil {
-		return r, err
-	}
-	values := []any{r.User, r.ID, r.Name, string(r.Kind), db.Flag(r.Off), r.Title, r.Artist, r.Album, r.Player,
-		string(r.Source), r.Shorter.Milliseconds(), r.Longer.Milliseconds(), r.Begins, r.Ends, r.Zone, r.Field,
-		r.With, string(targets)}
-	err = s.db.Write(ctx, func(tx *sql.Tx) error {
-		if r.ID != 0 {
-			return db.Changed(tx.ExecContext(ctx, `UPDATE play_rules SET name = $3, kind = $4, off = $5, title = $6,
-				artist = $7, album = $8, player = $9, source = $10, shorter_ms = $11, longer_ms = $12, begins = $13,
-				ends = $14, zone = $15, field = $16, replacement = $17, targets = $18
-				WHERE user_id = $1 AND id = $2`, values...))
+	err := s.db.Write(ctx, func(tx *sql.Tx) (err error) {
+		if r.ID == 0 {
+			r, err = add(ctx, tx, r)
+			return err
 		}
-		var n int
-		err := tx.QueryRowContext(ctx, "SELECT count(*) FROM play_rules WHERE user_id = $1", r.User).Scan(&n)
-		if err == nil && n >= playrules.Most {
-			err = playrules.ErrTooMany
-		}
+		values, err := valuesOf(r)
 		if err != nil {
 			return err
 		}
-		if r.ID, err = db.NextIDs(ctx, tx, "play_rules", 1); err != nil {
-			return err
-		}
-		values[1] = r.ID
-		return db.ExecTx(ctx, tx, `INSERT INTO play_rules (user_id, id, name, kind, off, title, artist, album, player,
-			source, shorter_ms, longer_ms, begins, ends, zone, field, replacement, targets)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`, values...)
+		return db.Changed(tx.ExecContext(ctx, `UPDATE play_rules SET name = $3, kind = $4, off = $5, title = $6,
+			artist = $7, album = $8, player = $9, source = $10, shorter_ms = $11, longer_ms = $12, begins = $13,
+			ends = $14, zone = $15, field = $16, replacement = $17, targets = $18
+			WHERE user_id = $1 AND id = $2`, values...))
 	})
 	return r, err
+}
+
+// valuesOf returns what is stored of a rule.
+func valuesOf(r playrules.Rule) ([]any, error) {
+	targets, err := json.Marshal(append([]library.ConnectionID{}, r.To...))
+	return []any{r.User, r.ID, r.Name, string(r.Kind), db.Flag(r.Off), r.Title, r.Artist, r.Album, r.Player,
+		string(r.Source), r.Shorter.Milliseconds(), r.Longer.Milliseconds(), r.Begins, r.Ends, r.Zone, r.Field,
+		r.With, string(targets)}, err
+}
+
+// add stores a new rule, and returns it with its ID, or playrules.ErrTooMany.
+func add(ctx context.Context, tx *sql.Tx, r playrules.Rule) (playrules.Rule, error) {
+	var n int
+	err := tx.QueryRowContext(ctx, "SELECT count(*) FROM play_rules WHERE user_id = $1", r.User).Scan(&n)
+	if err == nil && n >= playrules.Most {
+		err = playrules.ErrTooMany
+	}
+	if err != nil {
+		return r, err
+	}
+	id, err := db.NextIDs(ctx, tx, "play_rules", 1)
+	if err != nil {
+		return r, err
+	}
+	r.ID = id
+	values, err := valuesOf(r)
+	if err != nil {
+		return r, err
+	}
+	return r, db.ExecTx(ctx, tx, `INSERT INTO play_rules (user_id, id, name, kind, off, title, artist, album, player,
+		source, shorter_ms, longer_ms, begins, ends, zone, field, replacement, targets)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`, values...)
+}
+
+// RestorePlayRules adds those of some rules from an archive that the person lacks, in their order, as far as there may
+// be so many. The rules have been checked.
+func (s *Store) RestorePlayRules(ctx context.Context, user int64, archived []playrules.Rule) error {
+	return s.db.Write(ctx, func(tx *sql.Tx) error {
+		have, err := db.List(ctx, tx, scan, selectRule+"WHERE user_id = $1 ORDER BY id", user)
+		for _, r := range archived {
+			if err != nil || slices.ContainsFunc(have, r.Same) {
+				continue
+			}
+			r.ID, r.User = 0, user
+			if r, err = add(ctx, tx, r); errors.Is(err, playrules.ErrTooMany) {
+				return nil
+			}
+			have = append(have, r)
+		}
+		return err
+	})
 }
 
 // DeletePlayRule removes a rule, or returns library.ErrNotFound. What it has done stays; see UndoPlayRule.
