@@ -171,8 +171,8 @@ type Store interface {
 	// counts. It returns library.ErrNotFound and stores nothing if the import is no longer open. Of a preview, it
 	// stores the state only.
 	SaveImported(ctx context.Context, v Import, plays []library.Listen) (Import, error)
-	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with all its sources
-	// and what rules did to it, unless one of its sources is stored already. archived has the ids of the archive's rules,
+	// SaveRestored is SaveImported for listens that Reprise exported: each is stored as it was, with its sources and
+	// what rules did to it, unless one of its sources is stored already. archived has the ids of the archive's rules,
 	// which are not applied again.
 	SaveRestored(ctx context.Context, v Import, listens []library.StoredListen, archived []int64) (Import, error)
 	// PlayRules returns a person's rules for their plays.

@@ -43,6 +43,8 @@ type spotifyRow struct {
 	URI       string `json:"spotify_track_uri"`
 	ReasonEnd string `json:"reason_end"`
 	Platform  string `json:"platform"`
+	Episode   string `json:"spotify_episode_uri"`
+	Chapter   string `json:"audiobook_chapter_uri"`
 
 	EndTime     string `json:"endTime"`
 	ArtistName  string `json:"artistName"`
@@ -68,7 +70,7 @@ func (r *spotifyRow) extended() row {
 		return row{bad: unreadTime(r.EndedAt, likeRFC)}
 	}
 	heard := time.Duration(r.MS) * time.Millisecond
-	if r.Track == "" || heard < minPlayed {
+	if spoken := r.URI == "" && r.Episode+r.Chapter != ""; spoken || r.Track == "" || heard < minPlayed {
 		return row{skip: true}
 	}
 	id, _ := strings.CutPrefix(r.URI, "spotify:track:")

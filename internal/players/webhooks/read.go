@@ -3,6 +3,7 @@ package webhooks
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -254,9 +255,9 @@ func webScrobbler(body []byte) (string, []players.Event, error) {
 // plain reads the form of scripts, such as those of Home Assistant; docs/players.md describes it.
 func plain(body []byte) (string, []players.Event, error) {
 	var in struct {
-		Event, Artist, Title, Album, Player, User, MBID text
-		Length, Position                                number
-		At                                              text
+		Event, Type, Artist, Title, Album, Player, User, MBID text
+		Length, Position                                      number
+		At                                                    text
 	}
 	if err := decode(body, &in); err != nil {
 		return "", nil, err
@@ -265,6 +266,9 @@ func plain(body []byte) (string, []players.Event, error) {
 		"resume": players.Continued, "pause": players.Halted, "stop": players.Stopped}[in.Event]
 	if !known {
 		return "", nil, unread("event is none of start, pause, resume, stop and played.")
+	}
+	if slices.Contains([]string{"podcast", "audiobook", "episode", "video"}, strings.ToLower(string(in.Type))) {
+		return string(in.User), nil, nil
 	}
 	e := players.Event{What: what, Position: in.Position.of(time.Second), Heard: -1,
 		Item: players.ItemOf("json", string(in.User), string(in.Player), string(in.Artist), string(in.Title)),

@@ -339,7 +339,7 @@ func (w *albumWalk) add(al album, songs []song) {
 		if at.After(latest) {
 			latest = at
 		}
-		if at.After(w.span.After) && (w.span.Before.IsZero() || !at.After(w.span.Before)) {
+		if songs[i].music() && at.After(w.span.After) && (w.span.Before.IsZero() || !at.After(w.span.Before)) {
 			w.page.Listens = append(w.page.Listens, listen(songs[i].track(), at, songs[i].PlayCount))
 		}
 	}

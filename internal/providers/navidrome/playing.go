@@ -40,7 +40,7 @@ func (a *adapter) NowPlaying(ctx context.Context) (p library.Playing, err error)
 	all := r.NowPlaying.Entry
 	for i := range all {
 		ours := strings.HasPrefix(string(all[i].PlayerName), clientName) // what Playing has told it
-		if ours || string(all[i].Username) != a.user || all[i].left() == 0 {
+		if ours || string(all[i].Username) != a.user || all[i].left() == 0 || !all[i].music() {
 			continue
 		}
 		if latest < 0 || all[i].MinutesAgo < all[latest].MinutesAgo {

@@ -122,6 +122,13 @@ type song struct {
 	Played        instant    `json:"played"`
 	PlayCount     number     `json:"playCount"`
 	Starred       instant    `json:"starred"`
+	Type          text       `json:"type"` // music, podcast, audiobook or video; some servers leave it out
+	IsVideo       bool       `json:"isVideo"`
+}
+
+// music reports whether the server takes it for music, or does not say.
+func (s *song) music() bool {
+	return !s.IsVideo && (s.Type == "" || strings.EqualFold(string(s.Type), "music"))
 }
 
 func (s *song) track() library.Track {

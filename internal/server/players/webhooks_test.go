@@ -138,6 +138,10 @@ func TestEachWebhookIsRead(t *testing.T) {
 		}
 		p.hook("plex", `{"event":"media.scrobble","Metadata":{"type":"movie","title":"A film"}}`)
 		p.hook("jellyfin", `{"NotificationType":"ItemAdded","ItemType":"Movie"}`)
+		p.hook("jellyfin", `{"NotificationType":"PlaybackStop","ItemType":"AudioBook","Name":"A chapter","Artist":"A"}`)
+		p.hook("json", `{"event":"played","type":"Podcast","title":"An episode","artist":"A"}`)
+		p.hook("webscrobbler", `{"eventName":"scrobble","data":{"song":{"parsed":{"track":"An episode","artist":"A",
+			"isPodcast":true}}}}`)
 		require.Len(t, p.listens(), 6, "what is no music is left alone")
 		for path, body := range map[string]string{"json": `{"event":"played","artist":"A"}`, "plex": "[", "emby": "7",
 			"jellyfin": `"x"`, "tautulli": "", "webscrobbler": `{"data":[]}`} {
