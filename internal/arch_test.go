@@ -245,7 +245,7 @@ var arrows = map[string][]string{
 	},
 	"internal/store/loves": { // what is sent of it is a copy
 		"internal/delivery", "internal/library", "internal/music", "internal/store/connections",
-		"internal/store/copies", "internal/store/db",
+		"internal/store/copies", "internal/store/db", "internal/store/listens", // by which ids listens are known
 	},
 	"internal/store/players": {
 		"internal/accounts", "internal/library", "internal/players", "internal/store/connections", "internal/store/db",

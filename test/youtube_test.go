@@ -27,9 +27,15 @@ func youtubeEnv(w *demo.World) []string {
 // consentAtGoogle submits the (simulated) page of Google and returns the page of ours that it leads to.
 func (v *person) consentAtGoogle(w *demo.World, form url.Values, want int) string {
 	v.t.Helper()
+	return v.consentAtGoogleFor("youtube", w, form, want)
+}
+
+// consentAtGoogleFor is consentAtGoogle for what an address under /connect asks for.
+func (v *person) consentAtGoogleFor(what string, w *demo.World, form url.Values, want int) string {
+	v.t.Helper()
 	stay := *v.Client
 	stay.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := stay.Get(v.base + "/connect/youtube")
+	resp, err := stay.Get(v.base + "/connect/" + what)
 	require.NoError(v.t, err)
 	defer resp.Body.Close()
 	asked, err := resp.Location()
@@ -129,4 +135,44 @@ func TestYouTubeAndItsKeys(t *testing.T) {
 	})
 	v.becomes("youtube", "healthy")
 	require.Empty(t, v.openAlerts())
+}
+
+// Promise: What a person loves is liked at YouTube once they have allowed that, if its video is known from there.
+func TestLovesReachYouTubeOnceThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, demo.Options{Empty: true})
+	w.SetPlaylist(demo.YouTube, demo.Alice, demo.List{ID: "mine", Name: "Mine",
+		Songs: []demo.Song{{Artist: "Björk", Title: "Jóga"}, {Artist: "Sigur Rós", Title: "Starálfur"}}})
+	v := start(t, t.TempDir(), append(youtubeEnv(w), "REPRISE_BACKOFF_BASE=100ms",
+		"REPRISE_DELIVERY_FIRST_DELAY=100ms")...).newcomer()
+	require.Contains(t, v.consentAtGoogle(w, agree(), 200), "YouTube is connected")
+	v.eventually("the playlists", func() bool {
+		n := 0.0
+		for _, l := range v.call("GET", "/playlists", nil, 200)["playlists"].([]any) {
+			n += l.(object)["track_count"].(float64)
+		}
+		return n >= 2
+	})
+	for _, s := range []demo.Song{{Artist: "Björk", Title: "Jóga"}, {Artist: "Boards of Canada", Title: "Roygbiv"}} {
+		v.submit("/loved", url.Values{"title": {s.Title}, "artist": {s.Artist}}, 200)
+	}
+	v.call("PUT", "/connections/youtube/loves", nil, 409)
+	require.Contains(t, v.page("/loved/at/youtube", 200),
+		"YouTube asks you first whether Reprise may change what you love there.")
+	require.Contains(t, v.consentAtGoogleFor("youtube?allow=loves&return_to=/loved/at/youtube", w, agree(), 200),
+		"Keep in sync<")
+	v.call("PUT", "/connections/youtube/loves", nil, 204)
+	v.eventually("the liked video", func() bool { return len(w.Loves(demo.YouTube, demo.Alice)) == 1 })
+	require.Equal(t, "Jóga", w.Loves(demo.YouTube, demo.Alice)[0].Title)
+	v.eventually("what isn't known there", func() bool {
+		return v.call("GET", "/connections/youtube/loves", nil, 200)["refused"] != 0.0
+	})
+	require.Contains(t, v.page("/loved/at/youtube", 200), "know which video this is")
+
+	w.YouTube.Refuse("", demo.KeySpent)
+	v.submit("/loved", url.Values{"title": {"Starálfur"}, "artist": {"Sigur Rós"}}, 200)
+	v.eventually("the wait for a new quota", func() bool {
+		return strings.Contains(v.page("/", 200), "Today&#39;s YouTube quota is used up")
+	})
+	require.Len(t, w.Loves(demo.YouTube, demo.Alice), 1)
 }

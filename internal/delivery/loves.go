@@ -17,7 +17,11 @@ type loveStore interface {
 	// LovesToSend returns some of what a service is still to be told, by the names and the id of the track there.
 	LovesToSend(ctx context.Context, user int64, conn library.ConnectionID, hates bool, most int) (
 		[]library.LoveThere, error)
-	// LoveSent notes that a service has been told what a person thinks of a track, or why it doesn't take that.
+	// KnownThere returns the SourceIDs by which a person's tracks are known from a service, by their love keys: what
+	// they love, have on playlists or have played there.
+	KnownThere(ctx context.Context, user int64, provider string, keys []int64) (map[int64]string, error)
+	// LoveSent notes that a service has been told what a person thinks of a track, or why it doesn't take that. With
+	// v.Keep, it keeps the SourceID of a track that is no longer loved.
 	LoveSent(ctx context.Context, c library.Connection, v library.LoveThere, refused words.Text) error
 	// KeepLoves has a service told what a person loves from now on; with onlyNew, not what they have said until now.
 	KeepLoves(ctx context.Context, user int64, conn library.ConnectionID, onlyNew bool) error
@@ -83,10 +87,23 @@ func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c l
 		songs.forgetFound()
 		defer func() { err = errors.Join(err, songs.keepMisses(ctx)) }()
 	}
+	byID := d.registry.Get(c.Provider()).Takes.LovesKnown
+	var known map[int64]string
+	if byID {
+		if known, err = d.known(ctx, c, all); err != nil {
+			return err
+		}
+	}
 	for _, v := range all {
 		var err error
-		if songs != nil && v.SourceID == "" {
+		v.Keep = byID
+		switch {
+		case songs != nil && v.SourceID == "":
 			err = songs.identify(ctx, &v.Love)
+		case byID && v.SourceID == "":
+			if v.SourceID = known[v.Key]; v.SourceID == "" {
+				err = refuse(words.New("delivery.song.unknown"))
+			}
 		}
 		if err == nil {
 			var id string
@@ -106,6 +123,21 @@ func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c l
 		}
 	}
 	return nil
+}
+
+// known returns the SourceIDs of tracks that the service doesn't have yet, as far as they are known from there.
+func (d *loveDeliverer) known(ctx context.Context, c library.Connection, all []library.LoveThere) (map[int64]string,
+	error) {
+	var keys []int64
+	for _, v := range all {
+		if v.SourceID == "" {
+			keys = append(keys, v.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	return d.store.KnownThere(ctx, c.User, c.Provider(), keys)
 }
 
 func trackOf(v library.Love) library.Track {

@@ -73,6 +73,14 @@ func (h *household) love(service, name string, track, score int, now time.Time) 
 
 // Loves returns what a person thinks at a service, the latest first.
 func (w *World) Loves(service, account string) (all []Loved) {
+	if service == YouTube {
+		tracks, _ := w.home.likesOf(account)
+		for _, id := range tracks {
+			t, a := w.home.song(id)
+			all = append(all, Loved{Artist: a.artist, Title: t.title, Score: 1})
+		}
+		return all
+	}
 	for _, o := range w.home.loves(service, account) {
 		t, a := w.home.song(o.track)
 		all = append(all, Loved{Artist: a.artist, Title: t.title, Score: o.score})

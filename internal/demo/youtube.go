@@ -30,6 +30,40 @@ func (h *household) like(name string, now time.Time) Play {
 	return h.told(name, id, now.UnixMilli())
 }
 
+// rate has a person like a video, or takes that back.
+func (h *household) rate(name string, track int, likes bool, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.people[name]
+	is := func(l like) bool { return l.track == track }
+	switch {
+	case !likes:
+		p.likes = slices.DeleteFunc(slices.Clone(p.likes), is)
+	case !slices.ContainsFunc(p.likes, is):
+		p.likes = append(p.likes, like{now.UnixMilli(), track})
+	}
+}
+
+// rate sets what a person thinks of a video.
+func (yt *youtube) rate(w http.ResponseWriter, r *http.Request, p *person) {
+	if !mine(w, p) {
+		return
+	}
+	id, rating := r.FormValue("id"), r.FormValue("rating")
+	yt.home.mu.RLock()
+	track, ok := yt.home.byID[id]
+	yt.home.mu.RUnlock()
+	switch {
+	case rating != "like" && rating != "none":
+		youtubeError(w, http.StatusBadRequest, "invalidRating", "The request contained an unexpected value for rating.")
+	case !ok || yt.vanished(id) != "":
+		youtubeError(w, http.StatusNotFound, "videoNotFound", "The video that you are trying to rate cannot be found.")
+	default:
+		yt.home.rate(p.name, track, rating == "like", yt.opts.Now())
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
 // likesOf returns the tracks of a person's liked videos with when they were liked, the newest first.
 func (h *household) likesOf(name string) (tracks []int, at []int64) {
 	h.mu.RLock()
@@ -91,7 +125,8 @@ func (yt *youtube) api(serve func(http.ResponseWriter, *http.Request, *person)) 
 			youtubeSpent(w)
 		case !ok:
 			youtubeError(w, http.StatusUnauthorized, "authError", "Invalid Credentials")
-		case a.grant.scope != youtubeScope:
+		case !slices.Contains(strings.Fields(a.grant.scope), youtubeScope),
+			r.Method == http.MethodPost && !slices.Contains(strings.Fields(a.grant.scope), youtubeWrites):
 			youtubeError(w, http.StatusForbidden, "insufficientPermissions",
 				"Request had insufficient authentication scopes.")
 		default:

@@ -88,6 +88,7 @@ func (s YouTubeServer) keyCalls() []int {
 
 const (
 	youtubeScope  = "https://www.googleapis.com/auth/youtube.readonly"
+	youtubeWrites = "https://www.googleapis.com/auth/youtube.force-ssl"
 	youtubeAuth   = "/o/oauth2/v2/auth"
 	youtubeSecret = "reprise-demo-secret"
 )
@@ -134,6 +135,7 @@ func (w *World) startYouTube(ctx context.Context) error {
 	mux.HandleFunc("GET /youtube/v3/playlists", yt.api(yt.playlists))
 	mux.HandleFunc("GET /youtube/v3/playlistItems", yt.api(yt.items))
 	mux.HandleFunc("GET /youtube/v3/videos", yt.api(yt.details))
+	mux.HandleFunc("POST /youtube/v3/videos/rate", yt.api(yt.rate))
 	yt.gate = w.newGate(ctx, rules{who: yt.who, refuse: yt.refuse, next: mux.ServeHTTP,
 		concern: func(r *http.Request, m Mode) bool {
 			return strings.HasPrefix(r.URL.Path, "/youtube/") || r.URL.Path == "/token" && m != RateLimited
@@ -167,7 +169,8 @@ func (yt *youtube) checkRequest(w http.ResponseWriter, r *http.Request) bool {
 	case err != nil || redirect.Host == "" || redirect.Scheme != "https" && redirect.Hostname() != "localhost" &&
 		!net.ParseIP(redirect.Hostname()).IsLoopback():
 		http.Error(w, "Error 400: redirect_uri_mismatch", http.StatusBadRequest)
-	case r.FormValue("response_type") != "code" || r.FormValue("scope") != youtubeScope:
+	case r.FormValue("response_type") != "code" || !slices.Contains([]string{youtubeScope,
+		youtubeScope + " " + youtubeWrites}, r.FormValue("scope")):
 		http.Error(w, "Error 400: invalid_request", http.StatusBadRequest)
 	default:
 		return true
@@ -186,7 +189,11 @@ func (yt *youtube) signedIn() string {
 // consent shows the page on which a person agrees.
 func (yt *youtube) consent(w http.ResponseWriter, r *http.Request) {
 	if yt.checkRequest(w, r) {
-		consent{yt.home, "YouTube", yt.signedIn(), []string{"View your YouTube account"}}.show(w, r)
+		asks := []string{"View your YouTube account"}
+		if strings.Contains(r.FormValue("scope"), youtubeWrites) {
+			asks = append(asks, "See, edit, and permanently delete your YouTube videos, ratings, comments and captions")
+		}
+		consent{yt.home, "YouTube", yt.signedIn(), asks}.show(w, r)
 	}
 }
 

@@ -81,6 +81,6 @@ func (r *youTubeRow) row(all bool) row {
 		id = u.Query().Get("v")
 	}
 	return play(library.Listen{Track: library.Track{Title: title, Artist: artist, SourceID: id}, PlayedAt: r.Time,
-		SourceID: fmt.Sprintf("%stakeout:%d:%s", library.FromExport, r.Time.UnixMilli(),
+		SourceID: fmt.Sprintf("%s%d:%s", library.FromTakeout, r.Time.UnixMilli(),
 			cmp.Or(id, library.NameHash(artist, title)))})
 }

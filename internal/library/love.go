@@ -39,6 +39,7 @@ type LoveThere struct {
 	Seen    bool       // the service has listed it, so that it's news if it doesn't any more
 	Gone    bool       // it doesn't list it any more, with so many others that its person is asked what that means
 	Refused words.Text // why the service doesn't take what its person thinks; Score is what it has still
+	Keep    bool       // its SourceID is kept once nothing more is thought of it; not stored
 }
 
 // LoveFilter selects from what a person thinks of tracks.

@@ -1,6 +1,10 @@
 package library
 
-import "time"
+import (
+	"regexp"
+	"strings"
+	"time"
+)
 
 // Whether a video can be seen, as its provider says. A person may learn more about their own videos.
 const (
@@ -32,6 +36,22 @@ type Video struct {
 	// AllowedIn and BlockedIn are the countries (ISO 3166-1 alpha-2) in which alone it can be seen, or cannot be. One
 	// of them is empty; both are when it can be seen everywhere.
 	AllowedIn, BlockedIn []string
+}
+
+// FromTakeout is the prefix of the SourceID of a play from Google Takeout. The time follows, and after a colon the
+// video's id, or a hash of its names.
+const FromTakeout = FromExport + "takeout:"
+
+var videoID = regexp.MustCompile(`^[A-Za-z0-9_-]{11}$`)
+
+// VideoPlayed returns the id of the video that the SourceID of a play from Google Takeout names; empty for none.
+func VideoPlayed(sourceID string) string {
+	rest, ok := strings.CutPrefix(sourceID, FromTakeout)
+	_, id, _ := strings.Cut(rest, ":")
+	if !ok || !videoID.MatchString(id) {
+		return ""
+	}
+	return id
 }
 
 // StoredVideo is a video as it is kept, for all playlists that have it.

@@ -32,6 +32,9 @@ type Takes struct {
 	Loves     bool // the adapter is a LoveTaker
 	// LovesFound means that the LoveTaker is also a SongFinder, and takes tracks by the SourceIDs that it found.
 	LovesFound bool
+	// LovesKnown means that the LoveTaker takes a track by its SourceID alone, where that is known of what the person
+	// has heard, listed or loved there. It is not searched for.
+	LovesKnown bool
 	Hates      bool // a LoveTaker takes what is hated, too
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/music"
 	"reprise/internal/words"
 )
 
@@ -182,4 +183,51 @@ func TestWhatIsGoneIsDecidedOnce(t *testing.T) {
 	require.Equal(t, library.Hated, all[0].Score)
 	_, err = l.DecideLoves(t.Context(), l.user, "lastfm", true)
 	require.ErrorIs(t, err, library.ErrNotFound)
+}
+
+// A service that isn't searched takes tracks by the ids that are known from there.
+func TestTracksAreKnownByWhatWasThere(t *testing.T) {
+	l := newLover(t, "youtube-2")
+	key := func(title string) int64 { return music.LoveKey(library.Love{Title: title, Artist: "Nina"}) }
+	known := func(titles ...string) map[int64]string {
+		t.Helper()
+		var keys []int64
+		for _, title := range titles {
+			keys = append(keys, key(title))
+		}
+		all, err := l.KnownThere(t.Context(), l.user, "youtube", keys)
+		require.NoError(t, err)
+		return all
+	}
+	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "youtube-2", library.Playlist{SourceID: "1", Name: "Mine"}, 0,
+		[]library.Track{{Title: "Listed", Artist: "Nina", SourceID: "listed00000"}}))
+	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "spotify", library.Playlist{SourceID: "1", Name: "Mine"}, 0,
+		[]library.Track{{Title: "Elsewhere", Artist: "Nina", SourceID: "elsewhere00"}}))
+	played := track("Played", 10)
+	played.Artist, played.SourceID = "Nina", library.FromTakeout+"1709661870123:played-0_00"
+	unnamed := track("Unnamed", 20)
+	unnamed.Artist, unnamed.SourceID = "Nina", library.FromTakeout+"1709661880123:0123456789abcdef"
+	save(t, l.Store, l.user, "youtube", played, unnamed)
+	require.Equal(t, map[int64]string{key("Listed"): "listed00000", key("Played"): "played-0_00"},
+		known("Listed", "Played", "Unnamed", "Elsewhere", "Nowhere"))
+
+	l.say("Loved", library.Loved)
+	_, saved, err := l.SaveLovesRead(t.Context(), l.at, []library.Love{{Title: "Loved", Artist: "Nina", SourceID: "loved000000",
+		Score: library.Loved, At: time.Now()}}, time.Now(), true, true)
+	require.NoError(t, err)
+	require.True(t, saved)
+	l.say("Loved", library.Unrated)
+	all, err := l.LovesToSend(t.Context(), l.user, l.at.ID, false, 5)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, "loved000000", all[0].SourceID)
+	all[0].Keep = true
+	require.NoError(t, l.LoveSent(t.Context(), l.at, all[0], words.Text{}))
+	require.Equal(t, map[int64]string{key("Loved"): "loved000000"}, known("Loved"), "it may be loved again")
+	require.Empty(t, l.sends(words.Text{}))
+	l.say("Loved", library.Loved)
+	all, err = l.LovesToSend(t.Context(), l.user, l.at.ID, false, 5)
+	require.NoError(t, err)
+	require.Equal(t, "loved000000", all[0].SourceID)
+	require.Zero(t, l.read(false), "nothing is news")
 }

@@ -30,7 +30,9 @@ func Describe() providers.Description {
 		Streams: []string{library.Playlists, library.Loves},
 		Endpoints: []string{
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
+			rateEndpoint,
 		},
+		Takes: providers.Takes{Loves: true, LovesKnown: true},
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.google.com/o/oauth2/v2/auth"},
@@ -80,6 +82,9 @@ func build(s providers.Settings, in providers.Installation) (providers.Provider,
 			AuthURL:      s.Text("auth_url"),
 			TokenURL:     s.Text("token_url"),
 			Scopes:       []string{"https://www.googleapis.com/auth/youtube.readonly"},
+			Further: map[providers.Permission][]string{
+				providers.WriteLoves: {"https://www.googleapis.com/auth/youtube.force-ssl"},
+			},
 			// Without these Google gives no refresh token.
 			AuthParams: map[string]string{"access_type": "offline", "prompt": "consent"},
 		},

@@ -40,6 +40,8 @@ var (
 		Advice: words.New("youtube.closed")}
 	noAccount = resilience.Meaning{Class: fatal, Category: resilience.Auth, Scope: resilience.ScopeConnection,
 		Advice: words.New("youtube.no_channel")}
+	unverified = resilience.Meaning{Class: fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
+		Advice: words.New("youtube.unverified")}
 	object = resilience.Meaning{Class: fatal, Category: resilience.Item, Scope: resilience.ScopeItem}
 	later  = resilience.Meaning{Class: retriable, Category: resilience.Upstream, Scope: resilience.ScopeStream}
 )
@@ -81,10 +83,26 @@ var table = providers.Table{
 	{Code: "forbidden", Meaning: object},
 	{Code: "playlistForbidden", Meaning: object},
 	{Code: "playlistItemsNotAccessible", Meaning: object},
+	{Code: "videoNotFound", Meaning: object},
+	{Code: "videoRatingDisabled", Meaning: object},
+	{Code: "videoPurchaseRequired", Meaning: object},
+	{Code: "emailNotVerified", Meaning: unverified},
 	{Code: invalidPageToken, Meaning: later}, // the listing was already restarted
 	{Status: 409, Meaning: later},
 	{Code: "backendError", Meaning: later},
 }
+
+// rateScope means that the person has not allowed their likes to be changed.
+var rateScope = resilience.Meaning{Class: fatal, Category: resilience.Permission, Scope: resilience.ScopeStream,
+	Advice: words.New("youtube.love_scope")}
+
+// rateTable is table for calls that change the liked videos.
+var rateTable = slices.Concat(providers.Table{
+	{Code: "ACCESS_TOKEN_SCOPE_INSUFFICIENT", Meaning: rateScope},
+	{Code: "insufficientPermissions", Meaning: rateScope},
+}, slices.DeleteFunc(slices.Clone(table), func(r providers.Row) bool {
+	return r.Code == "ACCESS_TOKEN_SCOPE_INSUFFICIENT" || r.Code == "insufficientPermissions"
+}))
 
 // refusal is the body of Google's errors, in the older and the newer format. An answer has its reason in one of them
 // or in both.
@@ -193,6 +211,7 @@ func tables() providers.Tables {
 			perDay:    "a request limit whose `quota_limit` or message names the day",
 			noChannel: "the answer about the person's own channel is empty",
 		},
-		Of: []providers.NamedTable{{Calls: "all calls", Table: table}},
+		Of: []providers.NamedTable{{Calls: "reading", Table: table},
+			{Calls: "changing the liked videos", Table: rateTable}},
 	}
 }

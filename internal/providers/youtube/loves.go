@@ -3,10 +3,14 @@ package youtube
 import (
 	"context"
 	"iter"
+	"net/http"
+	"net/url"
 	"slices"
 
 	"reprise/internal/library"
 	"reprise/internal/providers"
+	"reprise/internal/resilience"
+	"reprise/internal/words"
 )
 
 // Loves implements providers.LoveSource with the liked videos that are music. Those that are gone have no name. Pages
@@ -61,4 +65,27 @@ func (a *adapter) loves(ctx context.Context, p *page[place]) (one providers.Love
 		one.Loves = append(one.Loves, v)
 	}
 	return one, err
+}
+
+// rateRoute sets what the person thinks of a video. A call costs 50 units of the day's quota; see
+// https://developers.google.com/youtube/v3/docs/videos/rate.
+const rateRoute = "/videos/rate"
+
+// rateEndpoint names the calls of rateRoute.
+const rateEndpoint = http.MethodPost + " /youtube/v3" + rateRoute
+
+// Love implements providers.LoveTaker: a loved track is a liked video. The track has the SourceID of a video.
+func (a *adapter) Love(ctx context.Context, v library.Love) (string, error) {
+	rating := "none"
+	if v.Score == library.Loved {
+		rating = "like"
+	}
+	query := url.Values{"id": {v.SourceID}, "rating": {rating}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+rateRoute+"?"+query.Encode(), nil)
+	if err != nil {
+		return "", &resilience.SettingError{Setting: "providers.youtube.api_url",
+			Problem: words.New("field.web_address")}
+	}
+	_, err = providers.Send(a.call, req, rateEndpoint, rateTable, explain)
+	return v.SourceID, err
 }

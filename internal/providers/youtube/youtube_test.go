@@ -69,6 +69,9 @@ func TestConformance(t *testing.T) {
 		Playlists: providertest.Capability{Statuses: statuses},
 		Tracks:    providertest.Capability{Statuses: statuses},
 		Loves:     providertest.Capability{Statuses: statuses},
+		Loved:     library.Love{SourceID: "dQw4w9WgXcQ", Score: library.Loved},
+		Love: providertest.Capability{Statuses: statuses, Ignored: true,
+			Healthy: providertest.Always(http.StatusNoContent, "")},
 		Simulated: func(t *testing.T) (http.RoundTripper, library.Credentials) {
 			_, far := demotest.Start(t, demo.YouTube, list, func(w *demo.World) string {
 				return w.YouTube.Authorize(demo.Alice, "https://www.googleapis.com/auth/youtube.readonly").AccessToken
@@ -105,6 +108,8 @@ func TestTable(t *testing.T) {
 		"403-API_KEY_IP_ADDRESS_BLOCKED": keyConfig,
 		"403-insufficientPermissions":    auth, "403-insufficientPermissions-old": auth,
 		"403-forbidden": item, "403-playlistItemsNotAccessible": item, "404-playlistNotFound": item,
+		"404-videoNotFound": item, "403-videoRatingDisabled": item, "400-videoPurchaseRequired": item,
+		"400-emailNotVerified":               verdict(fatal, resilience.Permission, resilience.ScopeStream),
 		"403-authenticatedUserAccountClosed": auth, "403-authenticatedUserAccountSuspended": auth,
 		"400-invalidPageToken": upstream, "409-conflict": upstream, "500-backendError": upstream,
 		"503-backendError": upstream,

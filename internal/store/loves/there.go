@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"reprise/internal/delivery"
@@ -11,6 +13,7 @@ import (
 	"reprise/internal/music"
 	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
+	"reprise/internal/store/listens"
 	"reprise/internal/words"
 )
 
@@ -136,7 +139,7 @@ func (s *Store) LoveSent(ctx context.Context, c library.Connection, v library.Lo
 		if err := connections.Current(ctx, tx, c.User, c.ID, c.Generation); err != nil {
 			return err
 		}
-		if refused.IsZero() && v.Score == library.Unrated {
+		if refused.IsZero() && v.Score == library.Unrated && !v.Keep {
 			return db.ExecTx(ctx, tx, "DELETE FROM loves_there WHERE "+thisTrack, c.User, c.ID, v.Key)
 		}
 		v.At, v.Told = time.Now(), v.Told+1
@@ -149,6 +152,67 @@ func (s *Store) LoveSent(ctx context.Context, c library.Connection, v library.Lo
 		}
 		return saveThere(ctx, tx, c, v)
 	})
+}
+
+// KnownThere returns the SourceIDs by which a person's tracks are known from a service, by their love keys: what they
+// have loved there, have on playlists there, or have played there as its export says. Nothing is asked for.
+func (s *Store) KnownThere(ctx context.Context, user int64, provider string, keys []int64) (map[int64]string, error) {
+	known, wanted := map[int64]string{}, map[int64]bool{}
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	note := func(key int64, id string) {
+		if wanted[key] && known[key] == "" {
+			known[key] = id
+		}
+	}
+	const there = " (%s = CAST($2 AS TEXT) OR %[1]s LIKE CAST($2 AS TEXT) || '-%%') "
+	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
+		var key int64
+		var id string
+		err = r.Scan(&key, &id)
+		note(key, id)
+		return none, err
+	}, "SELECT match_key, source_id FROM loves_there WHERE user_id = $1 AND source_id <> '' AND"+
+		fmt.Sprintf(there, "connection"), user, provider)
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
+		var v library.Love
+		err = r.Scan(&v.Title, &v.Artist, &v.SourceID)
+		note(music.LoveKey(v), v.SourceID)
+		return none, err
+	}, `SELECT DISTINCT t.title, t.artist, t.source_id FROM playlist_tracks t JOIN playlists p ON p.id = t.playlist_id
+		WHERE p.user_id = $1 AND t.title <> '' AND t.artist <> '' AND t.source_id <> '' AND`+
+		fmt.Sprintf(there, "p.connection"), user, provider)
+	if err != nil {
+		return nil, err
+	}
+	open := slices.DeleteFunc(slices.Clone(keys), func(key int64) bool { return known[key] != "" })
+	for some := range slices.Chunk(open, 100) {
+		args := []any{user, provider}
+		for _, key := range some {
+			args = append(args, key)
+		}
+		_, err = db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
+			var key int64
+			var source string
+			err = r.Scan(&key, &source)
+			if id := library.VideoPlayed(source); id != "" {
+				note(key, id)
+			}
+			return none, err
+		}, "SELECT p.match_key, "+listens.IdOf("s")+` FROM listens l JOIN spellings p ON p.id = l.spelling_id
+			JOIN listen_sources s ON s.listen_id = l.id JOIN connection_numbers n ON n.number = s.connection
+			WHERE l.user_id = $1 AND`+fmt.Sprintf(there, "n.connection")+`AND l.spelling_id IN
+			(SELECT id FROM spellings WHERE match_key IN `+db.Numbered(3, len(some))+") ORDER BY l.played_at DESC",
+			args...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
 }
 
 // KeepLoves has a service told what a person loves from now on. With onlyNew, one that was not told until now is not
