@@ -142,7 +142,8 @@ func TestLovesReachYouTubeOnceThatIsAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, demo.Options{Empty: true})
 	w.SetPlaylist(demo.YouTube, demo.Alice, demo.List{ID: "mine", Name: "Mine",
-		Songs: []demo.Song{{Artist: "Björk", Title: "Jóga"}, {Artist: "Sigur Rós", Title: "Starálfur"}}})
+		Songs: []demo.Song{{Artist: "Björk", Title: "Jóga", Video: "jogajogajog"},
+			{Artist: "Sigur Rós", Title: "Starálfur", Video: "staralfur00"}}})
 	v := start(t, t.TempDir(), append(youtubeEnv(w), "REPRISE_BACKOFF_BASE=100ms",
 		"REPRISE_DELIVERY_FIRST_DELAY=100ms")...).newcomer()
 	require.Contains(t, v.consentAtGoogle(w, agree(), 200), "YouTube is connected")

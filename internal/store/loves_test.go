@@ -199,9 +199,10 @@ func TestTracksAreKnownByWhatWasThere(t *testing.T) {
 		require.NoError(t, err)
 		return all
 	}
-	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "youtube-2", library.Playlist{SourceID: "1", Name: "Mine"}, 0,
+	mine := library.Playlist{SourceID: "1", Name: "Mine"}
+	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "youtube-2", mine, 0,
 		[]library.Track{{Title: "Listed", Artist: "Nina", SourceID: "listed00000"}}))
-	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "spotify", library.Playlist{SourceID: "1", Name: "Mine"}, 0,
+	require.NoError(t, l.SavePlaylist(t.Context(), l.user, "spotify", mine, 0,
 		[]library.Track{{Title: "Elsewhere", Artist: "Nina", SourceID: "elsewhere00"}}))
 	played := track("Played", 10)
 	played.Artist, played.SourceID = "Nina", library.FromTakeout+"1709661870123:played-0_00"
@@ -212,8 +213,8 @@ func TestTracksAreKnownByWhatWasThere(t *testing.T) {
 		known("Listed", "Played", "Unnamed", "Elsewhere", "Nowhere"))
 
 	l.say("Loved", library.Loved)
-	_, saved, err := l.SaveLovesRead(t.Context(), l.at, []library.Love{{Title: "Loved", Artist: "Nina", SourceID: "loved000000",
-		Score: library.Loved, At: time.Now()}}, time.Now(), true, true)
+	liked := library.Love{Title: "Loved", Artist: "Nina", SourceID: "loved000000", Score: library.Loved, At: time.Now()}
+	_, saved, err := l.SaveLovesRead(t.Context(), l.at, []library.Love{liked}, time.Now(), true, true)
 	require.NoError(t, err)
 	require.True(t, saved)
 	l.say("Loved", library.Unrated)

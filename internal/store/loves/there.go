@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -166,15 +165,14 @@ func (s *Store) KnownThere(ctx context.Context, user int64, provider string, key
 			known[key] = id
 		}
 	}
-	const there = " (%s = CAST($2 AS TEXT) OR %[1]s LIKE CAST($2 AS TEXT) || '-%%') "
 	_, err := db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
 		var key int64
 		var id string
 		err = r.Scan(&key, &id)
 		note(key, id)
 		return none, err
-	}, "SELECT match_key, source_id FROM loves_there WHERE user_id = $1 AND source_id <> '' AND"+
-		fmt.Sprintf(there, "connection"), user, provider)
+	}, `SELECT match_key, source_id FROM loves_there WHERE user_id = $1 AND source_id <> ''
+		AND (connection = CAST($2 AS TEXT) OR connection LIKE CAST($2 AS TEXT) || '-%')`, user, provider)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +182,8 @@ func (s *Store) KnownThere(ctx context.Context, user int64, provider string, key
 		note(music.LoveKey(v), v.SourceID)
 		return none, err
 	}, `SELECT DISTINCT t.title, t.artist, t.source_id FROM playlist_tracks t JOIN playlists p ON p.id = t.playlist_id
-		WHERE p.user_id = $1 AND t.title <> '' AND t.artist <> '' AND t.source_id <> '' AND`+
-		fmt.Sprintf(there, "p.connection"), user, provider)
+		WHERE p.user_id = $1 AND t.title <> '' AND t.artist <> '' AND t.source_id <> ''
+		AND (p.connection = CAST($2 AS TEXT) OR p.connection LIKE CAST($2 AS TEXT) || '-%')`, user, provider)
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +203,9 @@ func (s *Store) KnownThere(ctx context.Context, user int64, provider string, key
 			return none, err
 		}, "SELECT p.match_key, "+listens.IdOf("s")+` FROM listens l JOIN spellings p ON p.id = l.spelling_id
 			JOIN listen_sources s ON s.listen_id = l.id JOIN connection_numbers n ON n.number = s.connection
-			WHERE l.user_id = $1 AND`+fmt.Sprintf(there, "n.connection")+`AND l.spelling_id IN
-			(SELECT id FROM spellings WHERE match_key IN `+db.Numbered(3, len(some))+") ORDER BY l.played_at DESC",
-			args...)
+			WHERE l.user_id = $1 AND (n.connection = CAST($2 AS TEXT) OR n.connection LIKE CAST($2 AS TEXT) || '-%')
+			AND l.spelling_id IN (SELECT id FROM spellings WHERE match_key IN `+db.Numbered(3, len(some))+`)
+			ORDER BY l.played_at DESC`, args...)
 		if err != nil {
 			return nil, err
 		}
