@@ -70,7 +70,9 @@ func few(out yield) yield {
 		}
 		if v.ruled != nil {
 			for _, w := range v.ruled.Withheld {
-				all = append(all, w.To)
+				if w.To != playrules.Everywhere {
+					all = append(all, w.To)
+				}
 			}
 		}
 		for _, id := range all {

@@ -53,9 +53,12 @@ type RuledRecord struct {
 
 func (n RuleName) record() RuleRecord { return RuleRecord{strconv.FormatInt(n.ID, 10), n.Name} }
 
-// named returns the name of a rule. An id that can't be read is 0.
+// named returns the name of a rule. An id that can't be read is -1, which no rule has.
 func (r RuleRecord) named() RuleName {
-	id, _ := strconv.ParseInt(r.RuleID, 10, 64)
+	id, err := strconv.ParseInt(r.RuleID, 10, 64)
+	if err != nil || id == 0 {
+		id = -1
+	}
 	return RuleName{id, Name(r.Rule)}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"reprise/internal/bounded"
 	"reprise/internal/library"
+	"reprise/internal/words"
 )
 
 // Record is what a rule asks for and does as programs read it, without its targets. What it asks for must all be so;
@@ -108,7 +109,9 @@ func Read(from io.Reader) ([]Rule, error) {
 	for i, v := range f.Rules {
 		rules[i] = v.Rule(v.To)
 		rules[i].ID, _ = strconv.ParseInt(v.ID, 10, 64) // 0
-		rules[i].Zone = v.Zone
+		if _, ok := words.ZoneNamed(v.Zone); ok {
+			rules[i].Zone = v.Zone
+		}
 	}
 	return rules, nil
 }
