@@ -88,7 +88,7 @@ func Judge(l library.Ledger, m library.Month, now time.Time) Cell {
 // LostOf returns the times whose plays were lost and that no imported export covers.
 func LostOf(l library.Ledger) (lost []library.Gap) {
 	for _, g := range l.Gaps {
-		covers := func(f library.Span) bool { return !f.After.After(g.From) && !f.Before.Before(g.LostTo.Add(-slack)) }
+		covers := func(f library.Span) bool { return !f.After.After(g.From) && !f.Before.Before(g.LostTo.Add(-Slack)) }
 		if !g.LostTo.IsZero() && !slices.ContainsFunc(l.Files, covers) {
 			lost = append(lost, g)
 		}
@@ -139,7 +139,7 @@ func covered(l library.Ledger, m library.Month) (start time.Time, file bool) {
 	for again := true; again && start.After(m.Start()); {
 		again = false
 		for _, f := range l.Files {
-			if f.After.Before(start) && !f.Before.Before(start.Add(-slack)) {
+			if f.After.Before(start) && !f.Before.Before(start.Add(-Slack)) {
 				start, file, again = f.After, true, true
 			}
 		}
@@ -150,8 +150,8 @@ func covered(l library.Ledger, m library.Month) (start time.Time, file bool) {
 	return start, file
 }
 
-// slack is how old an export's last play may be when the export is made.
-const slack = 7 * 24 * time.Hour
+// Slack is how old an export's last play may be when the export is made.
+const Slack = 7 * 24 * time.Hour
 
 // Whole is how far back a person's histories are complete.
 type Whole struct {
@@ -195,6 +195,15 @@ const staleAfter = 48 * time.Hour
 // Stale reports whether a history has been read, but not for days.
 func Stale(l library.Ledger, now time.Time) bool {
 	return !l.Read.IsZero() && now.Sub(l.Read) > staleAfter
+}
+
+// longest is how long a source may not have been read for others to stand in: after that it is simply not used.
+const longest = 365 * 24 * time.Hour
+
+// Missed returns between which times a source was read last that isn't read now, and whose plays may come through
+// others meanwhile.
+func Missed(now time.Time) library.Span {
+	return library.Span{After: now.Add(-longest), Before: now.Add(-staleAfter)}
 }
 
 // wholeSince returns the time since which a history is complete. bounded reports whether plays before that may be

@@ -87,6 +87,13 @@ type ListenRecord struct {
 	Ruled         *RuledRecord   `json:"ruled,omitempty" doc:"Only in exports: what your rules did to it; left out for nothing."`
 }
 
+// OutageRecord is an Outage as programs read it.
+type OutageRecord struct {
+	Connection ConnectionID `json:"connection"`
+	From       string       `json:"from" format:"date-time"`
+	To         *string      `json:"to" format:"date-time" doc:"When it was read again; null if it still isn't."`
+}
+
 // SourceRecord is a Source as programs read it.
 type SourceRecord struct {
 	Provider   string       `json:"provider"`

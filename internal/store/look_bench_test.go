@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/listening"
+	"reprise/internal/store/runs"
 )
 
 // manyListens returns a library of n listens over ten years, to 30,000 tracks by 5,000 artists, with its columns built.
@@ -156,4 +158,52 @@ func counted(b *testing.B, s *Store, user int64) ([]*listening.Columns, *listeni
 	music, err := s.Meanings(b.Context())
 	require.NoError(b, err)
 	return columns, music
+}
+
+// BenchmarkOutages measures what pages of listens read to say which ones stand in for others, of somebody with twenty
+// outages; "ms/decided" is how long it takes to decide once through which connections plays came, and "ms/counted" to
+// count the plays of an outage of a month.
+func BenchmarkOutages(b *testing.B) {
+	for _, n := range sizes() {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, user, _ := manyListens(b, n)
+			from := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+			var again []library.Listen
+			for before, more := "", true; more; {
+				f := library.ListenFilter{User: user, From: from}
+				page, next, err := s.FindListens(b.Context(), f, before, 1000)
+				require.NoError(b, err)
+				for _, l := range page {
+					l.SourceID = fmt.Sprint("lastfm", l.PlayedAt.UnixMilli())
+					again = append(again, l.Listen)
+				}
+				before, more = next, next != ""
+			}
+			for page := range slices.Chunk(again, 1000) {
+				save(b, s, user, "lastfm", page...)
+			}
+			for i := range 20 {
+				at := from.AddDate(0, 6, i)
+				_, err := s.SaveListens(b.Context(), library.Intake{User: user, Connection: "spotify",
+					Gap: &library.Gap{From: at, To: at.AddDate(0, 1, 1), LostTo: at.AddDate(0, 1, 0)}})
+				require.NoError(b, err)
+			}
+			var all []library.Outage
+			for b.Loop() {
+				var err error
+				all, err = s.Outages(b.Context(), user)
+				require.NoError(b, err)
+			}
+			require.Len(b, all, 20)
+			began := time.Now()
+			by, err := runs.StandIns(b.Context(), s.Reader, user, "spotify", from.AddDate(0, 6, 0))
+			require.NoError(b, err)
+			require.Equal(b, []library.ConnectionID{"lastfm"}, by)
+			b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/decided")
+			began = time.Now()
+			_, err = s.StandIns(b.Context(), user, all[0])
+			require.NoError(b, err)
+			b.ReportMetric(float64(time.Since(began).Microseconds())/1000, "ms/counted")
+		})
+	}
 }

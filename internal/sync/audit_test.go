@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -362,17 +363,118 @@ func TestPlaysComeAnotherWayWhileASourceIsDead(t *testing.T) {
 		require.Equal(p, heard, p.Listens(p.user))
 		p.up.Revoke("alice") // at Spotify, which ListenBrainz reads by itself
 		listen(42)
-		in, err := p.Store.StandIn(p.Context(), p.user, p.ledger("spotify"))
-		require.NoError(p, err)
-		require.Equal(p, library.ConnectionID("listenbrainz"), in.By)
-		require.InDelta(p, 42*4, in.Plays, 4)
+		in := p.outages()
+		require.Len(p, in, 1)
+		require.Equal(p, []library.ConnectionID{"listenbrainz"}, in[0].By)
+		require.InDelta(p, 42*4, in[0].Plays, 4)
 		require.Equal(p, heard, p.Listens(p.user), "none is missing")
 
 		require.NoError(p, p.ConnectSpotify(p.up, p.user, "alice"))
 		listen(2)
 		require.Equal(p, heard, p.Listens(p.user), "none is doubled")
-		in, err = p.Store.StandIn(p.Context(), p.user, p.ledger("listenbrainz"))
+		for _, in := range p.outages() {
+			require.Equal(p, library.ConnectionID("spotify"), in.Connection)
+		}
+	})
+}
+
+// outages returns the times in which others stood in for connections, with the plays that they brought.
+func (p *past) outages() (found []library.StandIns) {
+	p.Helper()
+	enginetest.Settle()
+	all, err := p.Store.Outages(p.Context(), p.user)
+	require.NoError(p, err)
+	for _, o := range all {
+		in, err := p.Store.StandIns(p.Context(), p.user, o)
 		require.NoError(p, err)
-		require.Equal(p, library.ConnectionID(""), in.By)
+		found = append(found, in)
+	}
+	return found
+}
+
+// standing returns the titles of the listens that stand in for Spotify's, each as often as there is such a listen.
+func (p *past) standing() (titles []string) {
+	p.Helper()
+	in := p.outages()
+	for before := ""; ; {
+		page, next, err := p.Store.FindListens(p.Context(), library.ListenFilter{User: p.user}, before, 1000)
+		require.NoError(p, err)
+		for _, l := range page {
+			for _, o := range in {
+				if o.Filled(l) {
+					require.Equal(p, library.ConnectionID("spotify"), o.Connection)
+					titles = append(titles, l.Title)
+				}
+			}
+		}
+		if before = next; next == "" {
+			break
+		}
+	}
+	plays := 0
+	for _, o := range in {
+		plays += o.Plays
+	}
+	require.Equal(p, len(titles), plays, "as many as are counted")
+	slices.Sort(titles)
+	return titles
+}
+
+// told has a service have a play of now; what Navidrome has is read at once.
+func (p *past) told(service, title string) {
+	p.Helper()
+	now := time.Now().Truncate(time.Second)
+	if service != "navidrome" {
+		p.up.PlayOn(service, "alice", title, now)
+		return
+	}
+	_, err := p.Store.SaveListens(p.Context(), library.Intake{User: p.user, Connection: "navidrome",
+		Listens: []library.Listen{{Track: library.Track{Title: title, Artist: "Sigur Rós"}, PlayedAt: now,
+			SourceID: fmt.Sprint(now.Unix(), title)}}})
+	require.NoError(p, err)
+}
+
+// Promise: A play that came another way while its source couldn't be read says so, until the source has reported it
+// itself.
+func TestEachPlayThatCameAnotherWaySaysSo(t *testing.T) {
+	withPast(t, func(p *past) {
+		require.NoError(p, p.ConnectSpotify(p.up, p.user, "alice"))
+		require.NoError(p, p.ConnectLastFM(p.user, "alice"))
+		heard, streamed := 0, []string{}
+		listen := func(days int) {
+			for range days {
+				for _, services := range [][]string{{"spotify", "lastfm"}, {"navidrome"}, {"spotify", "lastfm"},
+					{"navidrome", "lastfm"}} { // Navidrome sends some to Last.fm itself
+					title := fmt.Sprintf("song %04d", heard)
+					heard++
+					for _, service := range services {
+						p.told(service, title)
+					}
+					if services[0] == "spotify" {
+						streamed = append(streamed, title)
+					}
+					time.Sleep(6 * time.Hour)
+				}
+			}
+		}
+		listen(20)
+		require.Equal(p, heard, p.Listens(p.user))
+		require.Empty(p, p.standing())
+
+		before := len(streamed)
+		p.up.Revoke("alice")
+		listen(42)
+		require.Equal(p, heard, p.Listens(p.user), "none is missing")
+		require.Equal(p, streamed[before:], p.standing(), "those that Spotify would have had, and no others")
+
+		require.NoError(p, p.ConnectSpotify(p.up, p.user, "alice")) // it has the last fifty
+		time.Sleep(2 * time.Hour)
+		require.Equal(p, streamed[before:len(streamed)-50], p.standing())
+		lost := p.at("spotify", library.MonthOf(p.outages()[0].From))
+		require.Equal(p, ledger.Lost, lost.State)
+		listen(3)
+		require.Equal(p, heard, p.Listens(p.user), "none is doubled")
+		require.Equal(p, []library.ConnectionID{"lastfm"}, p.outages()[0].By)
+		require.Len(p, p.standing(), 42*2-50)
 	})
 }

@@ -18,7 +18,8 @@ import (
 // Store is what this package reads and keeps.
 type Store interface {
 	Ledgers(ctx context.Context, user int64) ([]library.Ledger, error)
-	StandIn(context.Context, int64, library.Ledger) (library.StandIn, error)
+	Outages(ctx context.Context, user int64) ([]library.Outage, error)
+	StandIns(ctx context.Context, user int64, o library.Outage) (library.StandIns, error)
 	Reported(ctx context.Context, user int64, conn library.ConnectionID, from, to time.Time) ([]library.Reported, error)
 	CountFound(context.Context, library.ListenFilter) (int, error)
 	Audit(ctx context.Context, user int64, conn library.ConnectionID, m library.Month) (library.Audit, error)
@@ -99,11 +100,20 @@ type Completeness struct {
 
 // CompleteSource is a connection that is read.
 type CompleteSource struct {
-	Connection string        `json:"connection"`
-	Name       string        `json:"name"`
-	Compared   bool          `json:"compared" doc:"Its whole history can be read, and is compared with what is here."`
-	StandIn    string        `json:"stand_in" doc:"The connection through which its plays come meanwhile, because it isn't read; empty for none."`
-	Months     []SourceMonth `json:"months" doc:"The latest first."`
+	Connection string         `json:"connection"`
+	Name       string         `json:"name"`
+	Compared   bool           `json:"compared" doc:"Its whole history can be read, and is compared with what is here."`
+	StandIn    string         `json:"stand_in" doc:"The connection through which its plays come meanwhile, because it isn't read; empty for none."`
+	Outages    []SourceOutage `json:"outages" doc:"When its plays could come through others only: what was lost, and the time since it was read last. Times in which nothing came are left out; the latest first."`
+	Months     []SourceMonth  `json:"months" doc:"The latest first."`
+}
+
+// SourceOutage is a time whose plays of a source could come through others only.
+type SourceOutage struct {
+	From  core.Time      `json:"from"`
+	To    core.MaybeTime `json:"to" doc:"When it was read again; null if it still isn't."`
+	By    []string       `json:"by" doc:"The connections through which plays came, the one with the most first."`
+	Plays int            `json:"plays" minimum:"0" doc:"How many came through them and are not known from the source itself."`
 }
 
 // SourceMonth is a month of a source.
@@ -193,26 +203,32 @@ func months(l library.Ledger, first library.Month, now time.Time) (all []library
 	return all
 }
 
-// standIn is how long a source may not have been read for others to stand in: after that it is simply not used.
-const standIn = 365 * 24 * time.Hour
-
-// standIns returns the connections through which the plays of unread sources come.
-func (h *Handler) standIns(ctx context.Context, user int64, all []library.Ledger, now time.Time) (
-	found []library.StandIn, err error) {
-	for _, l := range all {
-		if !ledger.Stale(l, now) || now.Sub(l.Read) > standIn {
+// standIns returns the plays that came through others when a source couldn't be read, of some outages, the latest
+// first.
+func (h *Handler) standIns(ctx context.Context, user int64, some func(library.Outage) bool) (found []library.StandIns,
+	err error) {
+	all, err := h.store.Outages(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range all {
+		if !some(o) {
 			continue
 		}
-		in, err := h.store.StandIn(ctx, user, l)
+		in, err := h.store.StandIns(ctx, user, o)
 		if err != nil {
 			return nil, err
 		}
-		if in.By != "" {
+		if in.Plays > 0 {
 			found = append(found, in)
 		}
 	}
 	return found, nil
 }
+
+// each and present are some outages: all of them, and those of sources that aren't read now.
+func each(library.Outage) bool      { return true }
+func present(o library.Outage) bool { return o.To.IsZero() }
 
 func (h *Handler) all(c echo.Context, _ *core.None) (out Completeness, _ error) {
 	ctx, user, now := c.Request().Context(), core.UserOf(c).ID, time.Now()
@@ -220,7 +236,7 @@ func (h *Handler) all(c echo.Context, _ *core.None) (out Completeness, _ error) 
 	if err != nil {
 		return out, err
 	}
-	stand, err := h.standIns(ctx, user, all, now)
+	stand, err := h.standIns(ctx, user, each)
 	if err != nil {
 		return out, err
 	}
@@ -229,11 +245,17 @@ func (h *Handler) all(c echo.Context, _ *core.None) (out Completeness, _ error) 
 	out = Completeness{Since: core.Moment(whole.Since), Until: core.Moment(whole.Until), Sources: []CompleteSource{}}
 	for _, l := range all {
 		s := CompleteSource{Connection: string(l.Connection), Name: label(l.Connection), Compared: ledger.Compared(l),
-			Months: []SourceMonth{}}
+			Outages: []SourceOutage{}, Months: []SourceMonth{}}
 		for _, in := range stand {
-			if in.For == l.Connection {
-				s.StandIn = string(in.By)
+			if in.Connection != l.Connection {
+				continue
 			}
+			o := SourceOutage{From: core.Stamp(in.From), To: core.Moment(in.To), Plays: in.Plays,
+				By: core.ViewAll(in.By, func(id library.ConnectionID) string { return string(id) })}
+			if in.To.IsZero() {
+				s.StandIn = o.By[0]
+			}
+			s.Outages = append(s.Outages, o)
 		}
 		for _, m := range months(l, first, now) {
 			s.Months = append(s.Months, viewMonth(m, ledger.Judge(l, m, now)))

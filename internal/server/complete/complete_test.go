@@ -3,12 +3,14 @@ package complete_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/delivery"
+	"reprise/internal/imports"
 	"reprise/internal/library"
 	"reprise/internal/server/servertest"
 )
@@ -176,7 +178,7 @@ func TestAPersonDecidesAboutAChangedPast(t *testing.T) {
 // A service that isn't read says on its card through what its plays come meanwhile.
 func TestTheCardOfAServiceSaysWhatStandsIn(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
-		h := servertest.New(t, delivery.Options{})
+		h, began := servertest.New(t, delivery.Options{}), time.Now().Truncate(time.Second)
 		tells := func(conn library.ConnectionID, song string) {
 			at := time.Now().Truncate(time.Second)
 			_, err := h.DB.SaveListens(t.Context(), library.Intake{User: h.User, Connection: conn, Generation: 1,
@@ -200,5 +202,58 @@ func TestTheCardOfAServiceSaysWhatStandsIn(t *testing.T) {
 			require.Contains(t, h.Page(page), stand, page)
 		}
 		require.NotContains(t, h.Page("/connections/lastfm"), stand)
+		standing := func() (ids []string, first map[string]any) {
+			for _, v := range h.Call(http.MethodGet, "/listens", "", 200)["listens"].([]any) {
+				l := v.(map[string]any)
+				if in := l["stands_in_for"].([]any); len(in) > 0 {
+					require.Len(t, in, 1)
+					ids, first = append(ids, l["id"].(string)), in[0].(map[string]any)
+				}
+			}
+			return ids, first
+		}
+		since := began.AddDate(0, 0, 5)
+		ids, o := standing()
+		require.Len(t, ids, 4)
+		require.Equal(t, map[string]any{"connection": "spotify", "from": library.Stamp(since), "to": nil}, o)
+		const said = "In place of Spotify, which hasn&#39;t been read since 6 January 2000."
+		require.Equal(t, 2*4, strings.Count(h.Page("/listens"), said), "as a title, and for screen readers")
+		require.Contains(t, h.Page("/listens/"+ids[0]), said)
+
+		// Spotify is read again, and has the last of them, and one that nothing else has reported.
+		require.NoError(t, h.Connections.Resume(t.Context(), h.User, "spotify"))
+		last := began.AddDate(0, 0, 9)
+		_, err := h.DB.SaveListens(t.Context(), library.Intake{User: h.User, Connection: "spotify", Generation: 1,
+			Gap: &library.Gap{From: since, To: time.Now(), LostTo: last},
+			Listens: []library.Listen{{Track: library.Track{Title: "Song 9", Artist: "Nina"}, PlayedAt: last,
+				SourceID: fmt.Sprint(last.Unix(), "Song 9")}}, Position: `{"high":"2000-01-01T00:00:00Z"}`})
+		require.NoError(t, err)
+		require.NoError(t, h.DB.SaveSuccess(t.Context(), h.User, "spotify", library.Listens, time.Now()))
+		ids, o = standing()
+		require.Len(t, ids, 3)
+		require.Equal(t, library.Stamp(time.Now()), o["to"])
+		require.Contains(t, h.Page("/listens/"+ids[0]),
+			"In place of Spotify, which wasn&#39;t read from 6 January 2000 to 11 January 2000.")
+		require.Contains(t, h.Page("/complete"),
+			"3 of the plays that Spotify no longer had after an outage came through Last.fm.")
+		require.Contains(t, h.Page("/complete/spotify/"+library.MonthOf(since).String()),
+			"3 plays of that time came through Last.fm.")
+		for _, v := range h.Call(http.MethodGet, "/completeness", "", 200)["sources"].([]any) {
+			if s := v.(map[string]any); s["connection"] == "spotify" {
+				require.Equal(t, "", s["stand_in"])
+				require.Equal(t, []any{map[string]any{"from": library.Stamp(since), "to": library.Stamp(time.Now()),
+					"by": []any{"lastfm"}, "plays": 3.0}}, s["outages"])
+			}
+		}
+
+		// An export of that time is imported, which has none of them: they were not Spotify's.
+		v, err := h.DB.AddImport(t.Context(), imports.Import{User: h.User, Connection: "spotify",
+			State: imports.Running}, 9)
+		require.NoError(t, err)
+		v.State, v.First, v.Last = imports.Done, began, time.Now()
+		_, err = h.DB.SaveImported(t.Context(), v, nil)
+		require.NoError(t, err)
+		ids, _ = standing()
+		require.Empty(t, ids)
 	})
 }

@@ -2,9 +2,11 @@ package complete
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -84,11 +86,7 @@ func (h *Handler) Figure(ctx context.Context, user int64) (said string, err erro
 
 // StandIns says, for each of a person's connections that hasn't been read for days, which one its plays come through.
 func (h *Handler) StandIns(ctx context.Context, user int64) (map[library.ConnectionID]string, error) {
-	all, err := h.ledgers(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	stand, err := h.standIns(ctx, user, all, time.Now())
+	stand, err := h.standIns(ctx, user, present)
 	if err != nil || len(stand) == 0 {
 		return nil, err
 	}
@@ -96,15 +94,44 @@ func (h *Handler) StandIns(ctx context.Context, user int64) (map[library.Connect
 	said := map[library.ConnectionID]string{}
 	for _, in := range stand {
 		if err == nil {
-			said[in.For] = standInWords(ctx, in, label)
+			said[in.Connection] = standInWords(ctx, in, label)
 		}
 	}
 	return said, err
 }
 
-func standInWords(ctx context.Context, in library.StandIn, label func(library.ConnectionID) string) string {
-	return words.T(ctx, "ledger.stand_in", "Name", label(in.For), "Other", label(in.By), "Since",
-		words.Day(in.Since), "Count", in.Plays)
+func standInWords(ctx context.Context, in library.StandIns, label func(library.ConnectionID) string) string {
+	return words.T(ctx, "ledger.stand_in", "Name", label(in.Connection), "Other", names(in.By, label), "Since",
+		words.Day(in.From), "Count", in.Plays)
+}
+
+// names returns what connections are called, in a row.
+func names(all []library.ConnectionID, label func(library.ConnectionID) string) string {
+	return strings.Join(core.ViewAll(all, label), ", ")
+}
+
+// stoodIn says what came through others, source by source: while one isn't read, and of what it has lost.
+func stoodIn(ctx context.Context, all []library.StandIns, label func(library.ConnectionID) string) (said []string) {
+	lost := map[library.ConnectionID]library.StandIns{}
+	for _, in := range all {
+		if in.To.IsZero() {
+			said = append(said, standInWords(ctx, in, label))
+			continue
+		}
+		sum := lost[in.Connection]
+		sum.Plays += in.Plays
+		for _, id := range in.By {
+			if !slices.Contains(sum.By, id) {
+				sum.By = append(sum.By, id)
+			}
+		}
+		lost[in.Connection] = sum
+	}
+	for _, id := range slices.Sorted(maps.Keys(lost)) {
+		said = append(said, words.T(ctx, "ledger.stood_in", "Name", label(id), "Other", names(lost[id].By, label),
+			"Count", lost[id].Plays))
+	}
+	return said
 }
 
 // wholeWords says how far back everything is here.
@@ -129,7 +156,7 @@ func (h *Handler) page(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	stand, err := h.standIns(ctx, user, all, now)
+	stand, err := h.standIns(ctx, user, each)
 	if err != nil {
 		return err
 	}
@@ -142,9 +169,7 @@ func (h *Handler) page(c echo.Context) error {
 	if w := ledger.WholeOf(all, now); !w.Since.IsZero() {
 		v.Head.Lead = wholeWords(ctx, w)
 	}
-	for _, in := range stand {
-		v.Says = append(v.Says, standInWords(ctx, in, label))
-	}
+	v.Says = stoodIn(ctx, stand, label)
 	v.hint(ctx, all, label, h.imports, now)
 	return h.core.Show(c, http.StatusOK, v.Head.Title, page(v))
 }
@@ -231,7 +256,19 @@ func (h *Handler) monthPage(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
 	title := words.T(ctx, "ledger.month", "Name", v.label, "Month", monthName(ctx, v.month))
 	p := monthView{Head: ui.Heading{Title: title, Back: "/complete", BackTo: words.T(ctx, "ledger.title")}}
-	p.proof(ctx, v)
+	stand, err := h.standIns(ctx, user, func(o library.Outage) bool {
+		return o.Connection == v.id && slices.ContainsFunc(v.Lost, func(g library.Gap) bool {
+			return g.From.Equal(o.From)
+		})
+	})
+	if err != nil {
+		return err
+	}
+	label, err := h.core.Labels(ctx, user)
+	if err != nil {
+		return err
+	}
+	p.proof(ctx, v, stand, label)
 	if v.month != library.Before {
 		n, err := h.store.CountFound(ctx, library.ListenFilter{User: user, From: v.month.Start(),
 			To: v.month.End()})
@@ -252,7 +289,8 @@ func (p *monthView) fact(ctx context.Context, id string, n int) {
 }
 
 // proof says what the state is concluded from.
-func (p *monthView) proof(ctx context.Context, v named) {
+func (p *monthView) proof(ctx context.Context, v named, stand []library.StandIns,
+	label func(library.ConnectionID) string) {
 	a := v.Audit
 	say := func(id string, args ...any) {
 		args = append([]any{"Name", v.label}, args...)
@@ -268,6 +306,11 @@ func (p *monthView) proof(ctx context.Context, v named) {
 	case ledger.Lost:
 		for _, g := range v.Lost {
 			say("lost", "From", g.From, "To", g.LostTo)
+			for _, in := range stand {
+				if in.From.Equal(g.From) {
+					say("stood_in", "Count", in.Plays, "Other", names(in.By, label))
+				}
+			}
 		}
 	case ledger.Unknown:
 		say("unknown")

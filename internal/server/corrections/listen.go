@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/library"
 	"reprise/internal/server/core"
+	"reprise/internal/server/music"
 	"reprise/internal/words"
 )
 
@@ -110,8 +111,8 @@ type editListenRequest struct {
 
 // CorrectedListen is a listen after a correction.
 type CorrectedListen struct {
-	Listen     library.ListenRecord `json:"listen"`
-	Correction Correction           `json:"correction"`
+	Listen     music.Listen `json:"listen"`
+	Correction Correction   `json:"correction"`
 }
 
 func (h *Handler) editAPI(c echo.Context, in *editListenRequest) (out CorrectedListen, _ error) {
@@ -123,11 +124,23 @@ func (h *Handler) editAPI(c echo.Context, in *editListenRequest) (out CorrectedL
 	if err != nil {
 		return out, err
 	}
-	l, _, err := h.store.OneListen(c.Request().Context(), made.User, id)
+	out.Correction = View(made)
+	out.Listen, err = h.listen(c, id)
+	return out, err
+}
+
+// listen returns a listen of the user as the API has it.
+func (h *Handler) listen(c echo.Context, id int64) (one music.Listen, err error) {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	l, _, err := h.store.OneListen(ctx, user, id)
 	if err != nil {
-		return out, err
+		return one, err
 	}
-	return CorrectedListen{Listen: l.Record(), Correction: View(made)}, nil
+	all, err := h.rows.Listens(ctx, user, l)
+	if err != nil {
+		return one, err
+	}
+	return all[0], nil
 }
 
 type addListenRequest struct {
@@ -143,9 +156,9 @@ type addListenRequest struct {
 
 // AddedListen is a listen that was added by hand, or was there.
 type AddedListen struct {
-	Created    bool                 `json:"created" doc:"False if the listen was there already."`
-	Listen     library.ListenRecord `json:"listen"`
-	Correction *Correction          `json:"correction"`
+	Created    bool         `json:"created" doc:"False if the listen was there already."`
+	Listen     music.Listen `json:"listen"`
+	Correction *Correction  `json:"correction"`
 }
 
 func (h *Handler) addAPI(c echo.Context, in *addListenRequest) (out core.Answer[AddedListen], _ error) {
@@ -155,15 +168,13 @@ func (h *Handler) addAPI(c echo.Context, in *addListenRequest) (out core.Answer[
 	if err != nil && !there {
 		return out, err
 	}
-	l, _, err := h.store.OneListen(c.Request().Context(), core.UserOf(c).ID, id)
-	switch {
-	case err != nil:
-		return out, err
-	case there:
-		return core.Answer[AddedListen]{Status: http.StatusOK, Body: AddedListen{Listen: l.Record()}}, nil
+	out = core.Answer[AddedListen]{Status: http.StatusOK}
+	if !there {
+		out = core.Answer[AddedListen]{Status: http.StatusCreated, Body: AddedListen{Created: true,
+			Correction: new(View(made))}}
 	}
-	return core.Answer[AddedListen]{Status: http.StatusCreated, Body: AddedListen{Created: true, Listen: l.Record(),
-		Correction: new(View(made))}}, nil
+	out.Body.Listen, err = h.listen(c, id)
+	return out, err
 }
 
 func (h *Handler) splitAPI(c echo.Context, _ *core.ByID) (out Correction, _ error) {

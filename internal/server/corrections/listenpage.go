@@ -25,6 +25,7 @@ type listenView struct {
 	Name, Artist string
 	Facts        []ui.Fact
 	Players      []ui.Sentence
+	Stand        string // for which connection it stands in; empty for none
 	Why          []string
 	Ruled        []ruledBy  // what the person's rules have done
 	Split        *ui.Action // nil with one source
@@ -47,6 +48,9 @@ func (h *Handler) listenPage(c echo.Context) error {
 		return err
 	}
 	v := listenViewOf(ctx, l, told, label, core.Zone(c))
+	if v.Stand, err = h.rows.StandsIn(ctx, user, l, label); err != nil {
+		return err
+	}
 	if v.Ruled, err = h.ruled(ctx, user, id); err != nil {
 		return err
 	}

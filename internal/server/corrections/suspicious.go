@@ -32,19 +32,19 @@ const suspiciousPath = "/corrections/suspicious"
 
 // Suspicion are suspicious listens in the API.
 type Suspicion struct {
-	ID      string                 `json:"id"`
-	Kind    string                 `json:"kind" enum:"pair,stretch"` // pair or stretch
-	Count   int                    `json:"count" minimum:"2" doc:"How many listens they are."`
-	From    core.Time              `json:"from" doc:"The second of the first listen."`
-	To      core.Time              `json:"to" doc:"The end of the second of the last listen."`
-	Length  *int64                 `json:"duration_ms" doc:"How long the track of a pair is; null for unknown."`
-	Reason  string                 `json:"reason" doc:"Why they are suspicious."`
-	Listens []library.ListenRecord `json:"listens" maxItems:"5" doc:"The first ones, earliest first; both of a pair."`
+	ID      string         `json:"id"`
+	Kind    string         `json:"kind" enum:"pair,stretch"` // pair or stretch
+	Count   int            `json:"count" minimum:"2" doc:"How many listens they are."`
+	From    core.Time      `json:"from" doc:"The second of the first listen."`
+	To      core.Time      `json:"to" doc:"The end of the second of the last listen."`
+	Length  *int64         `json:"duration_ms" doc:"How long the track of a pair is; null for unknown."`
+	Reason  string         `json:"reason" doc:"Why they are suspicious."`
+	Listens []music.Listen `json:"listens" maxItems:"5" doc:"The first ones, earliest first; both of a pair."`
 }
 
-func suspicionOf(ctx context.Context, v library.Suspicion) Suspicion {
+func suspicionOf(ctx context.Context, v library.Suspicion, listens []music.Listen) Suspicion {
 	one := Suspicion{ID: v.ID, Kind: "stretch", Count: v.Count, From: core.Stamp(v.From), To: core.Stamp(v.To),
-		Reason: whySuspicious(ctx, v), Listens: core.ViewAll(v.Listens, library.StoredListen.Record)}
+		Reason: whySuspicious(ctx, v), Listens: listens}
 	if v.Pair() {
 		one.Kind = "pair"
 	}
@@ -81,8 +81,16 @@ func (h *Handler) suspiciousAPI(c echo.Context, _ *core.Paged) (
 	if err != nil {
 		return out, err
 	}
-	return listSuspiciousListensAnswer{Next: core.Text(next),
-		Suspicious: core.ViewsFor(c.Request().Context(), page, suspicionOf)}, nil
+	ctx := c.Request().Context()
+	out = listSuspiciousListensAnswer{Next: core.Text(next), Suspicious: []Suspicion{}}
+	for _, v := range page {
+		listens, err := h.rows.Listens(ctx, core.UserOf(c).ID, v.Listens...)
+		if err != nil {
+			return out, err
+		}
+		out.Suspicious = append(out.Suspicious, suspicionOf(ctx, v, listens))
+	}
+	return out, nil
 }
 
 // suspicious returns the page of suspicious listens that a request asks for.

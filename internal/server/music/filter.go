@@ -133,8 +133,8 @@ type listListensRequest struct {
 }
 
 type listListensAnswer struct {
-	Listens []library.ListenRecord `json:"listens"`
-	Next    *string                `json:"next" doc:"Cursor of the next page; null at the end."`
+	Listens []Listen `json:"listens"`
+	Next    *string  `json:"next" doc:"Cursor of the next page; null at the end."`
 }
 
 func (h *Handler) listensAPI(c echo.Context, in *listListensRequest) (out listListensAnswer, _ error) {
@@ -146,7 +146,8 @@ func (h *Handler) listensAPI(c echo.Context, in *listListensRequest) (out listLi
 	if err != nil {
 		return out, err
 	}
-	return listListensAnswer{Listens: core.ViewAll(page, library.StoredListen.Record), Next: core.Text(next)}, nil
+	all, err := h.rows.Listens(c.Request().Context(), f.User, page...)
+	return listListensAnswer{Listens: all, Next: core.Text(next)}, err
 }
 
 // Bounded returns the filter that a call gives in fields: from and to are times as the API writes them.

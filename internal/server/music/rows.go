@@ -29,6 +29,7 @@ type LinkStore interface {
 	ChosenPicture(ctx context.Context, name string) ([]byte, error)
 	// Loved returns which of some tracks a person loves.
 	Loved(ctx context.Context, user int64, tracks []library.Track) ([]bool, error)
+	Outages(ctx context.Context, user int64) ([]library.Outage, error)
 }
 
 // Rows makes rows of listens.
@@ -49,6 +50,7 @@ type Row struct {
 	Links enrich.Links
 	From  []ui.Origin // the connections that reported it
 	Loved bool
+	Stand string // for which connection it stands in; empty for none
 }
 
 // Of returns the rows of a user's listens.
@@ -66,9 +68,13 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	if err != nil {
 		return nil, err
 	}
+	outages, err := r.store.Outages(ctx, user)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]Row, len(page))
 	for i, l := range page {
-		rows[i] = Row{StoredListen: l, Links: links[i], Loved: loved[i]}
+		rows[i] = Row{StoredListen: l, Links: links[i], Loved: loved[i], Stand: standsIn(ctx, outages, l, label)}
 		for _, s := range l.Sources {
 			from := ui.Origin{Provider: s.Connection.Provider(), Name: label(s.Connection)}
 			if !slices.Contains(rows[i].From, from) {
@@ -79,6 +85,55 @@ func (r *Rows) Of(ctx context.Context, user int64, page []library.StoredListen) 
 	return rows, nil
 }
 
+// standsIn says for the plays of which connections a listen stands in; empty for none.
+func standsIn(ctx context.Context, all []library.Outage, l library.StoredListen,
+	label func(library.ConnectionID) string) string {
+	var said []words.Text
+	for _, o := range all {
+		switch {
+		case !o.Filled(l):
+		case o.To.IsZero():
+			said = append(said, words.New("listens.in_place.since", "Name", label(o.Connection), "From",
+				words.Day(o.From)))
+		default:
+			var from, to any = o.From, o.To
+			if o.To.Sub(o.From) > 2*24*time.Hour {
+				from, to = words.Day(o.From), words.Day(o.To)
+			}
+			said = append(said, words.New("listens.in_place.between", "Name", label(o.Connection), "From", from, "To",
+				to))
+		}
+	}
+	return words.Join(said...).T(ctx)
+}
+
+// StandsIn says for the plays of which of a user's connections a listen stands in; empty for none.
+func (r *Rows) StandsIn(ctx context.Context, user int64, l library.StoredListen,
+	label func(library.ConnectionID) string) (string, error) {
+	outages, err := r.store.Outages(ctx, user)
+	return standsIn(ctx, outages, l, label), err
+}
+
+// Listen is a listen in the API.
+type Listen struct {
+	library.ListenRecord
+	StandsInFor []library.OutageRecord `json:"stands_in_for" doc:"The connections that weren't read at that time and have not reported it, where all that did had their plays before, too."`
+}
+
+// Listens returns listens of a user as the API has them.
+func (r *Rows) Listens(ctx context.Context, user int64, page ...library.StoredListen) ([]Listen, error) {
+	outages, err := r.store.Outages(ctx, user)
+	return core.ViewAll(page, func(l library.StoredListen) Listen {
+		v := Listen{ListenRecord: l.Record(), StandsInFor: []library.OutageRecord{}}
+		for _, o := range outages {
+			if o.Filled(l) {
+				v.StandsInFor = append(v.StandsInFor, o.Record())
+			}
+		}
+		return v
+	}), err
+}
+
 // Items returns listens as rows of a list.
 func Items(ctx context.Context, rows []Row) []ui.Item {
 	return core.ViewAll(rows, func(r Row) ui.Item {
@@ -86,7 +141,7 @@ func Items(ctx context.Context, rows []Row) []ui.Item {
 		i := ui.Item{ID: "listen-" + strconv.FormatInt(r.ID, 10), Picture: &picture,
 			Title:   ui.Named{Text: cmp.Or(r.Links.TrackName, r.Title), URL: r.TrackPage()},
 			Credits: creditsOf(r),
-			From:    r.From, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
+			From:    r.From, Stand: r.Stand, At: r.PlayedAt, AtURL: "/listens/" + strconv.FormatInt(r.ID, 10)}
 		if r.Album != "" {
 			i.By = append(i.By, ui.Named{Text: cmp.Or(r.Links.AlbumName, r.Album),
 				URL: pageOf(library.KindAlbum, r.Links.Album)})

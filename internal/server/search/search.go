@@ -97,11 +97,11 @@ type FoundPlaylist struct {
 
 // found is the answer of the API.
 type found struct {
-	Artists   []FoundMusic           `json:"artists"`
-	Albums    []FoundMusic           `json:"albums"`
-	Tracks    []FoundMusic           `json:"tracks"`
-	Playlists []FoundPlaylist        `json:"playlists"`
-	Listens   []library.ListenRecord `json:"listens" doc:"The latest listen of each track that was found, newest first."`
+	Artists   []FoundMusic    `json:"artists"`
+	Albums    []FoundMusic    `json:"albums"`
+	Tracks    []FoundMusic    `json:"tracks"`
+	Playlists []FoundPlaylist `json:"playlists"`
+	Listens   []music.Listen  `json:"listens" doc:"The latest listen of each track that was found, newest first."`
 }
 
 type searchRequest struct {
@@ -123,6 +123,10 @@ func (h *Handler) api(c echo.Context, _ *searchRequest) (out found, _ error) {
 	if err != nil {
 		return out, err
 	}
+	listens, err := h.rows.Listens(ctx, q.User, f.Listens...)
+	if err != nil {
+		return out, err
+	}
 	view := func(one library.Heard) FoundMusic {
 		v := FoundMusic{ID: strconv.FormatInt(one.ID, 10), Kind: one.Kind, Name: one.Name(), Artist: one.Artist,
 			Album: core.Text(one.Album), Plays: one.Plays, LastHeardAt: core.Moment(one.LastHeard)}
@@ -134,7 +138,7 @@ func (h *Handler) api(c echo.Context, _ *searchRequest) (out found, _ error) {
 	return found{
 		Artists: core.ViewAll(f.Artists, view), Albums: core.ViewAll(f.Albums, view),
 		Tracks: core.ViewAll(f.Tracks, view), Playlists: core.ViewAll(f.Playlists, viewPlaylist),
-		Listens: core.ViewAll(f.Listens, library.StoredListen.Record),
+		Listens: listens,
 	}, nil
 }
 

@@ -22,12 +22,13 @@ import (
 
 // Store is that part of a database. It is safe for concurrent use.
 type Store struct {
-	db   *db.DB
-	runs *runs.Store
+	db       *db.DB
+	runs     *runs.Store
+	standIns standIns
 }
 
 // New returns the part of a database.
-func New(d *db.DB, runs *runs.Store) *Store { return &Store{d, runs} }
+func New(d *db.DB, runs *runs.Store) *Store { return &Store{db: d, runs: runs} }
 
 const columns = `connection, month, counted, listed, here, refilled, renamed, short, tries, held, refused, take,
 	suspect, suspect_at, gone, decided, wanted, checked_at, failed_at, `

@@ -2,14 +2,10 @@ package audits
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
-	"time"
 
 	"reprise/internal/ledger"
 	"reprise/internal/library"
-	"reprise/internal/store/connections"
 	"reprise/internal/store/db"
 )
 
@@ -83,32 +79,6 @@ func (s *Store) FilesOf(ctx context.Context, user int64, conn library.Connection
 		return f, err
 	}, `SELECT first_at, last_at FROM imports
 		WHERE user_id = $1 AND connection = $2 AND state = 'done' AND preview = 0 AND last_at > 0`, user, conn)
-}
-
-// alike is how long before a source was read last its plays are compared with those of others.
-const alike = 60 * 24 * time.Hour
-
-// StandIn returns the connection that brings most plays of a history while that isn't read. For plays up to alike
-// before the last reading, it must have reported at least half of what the history has. By is empty if there is no such
-// connection.
-func (s *Store) StandIn(ctx context.Context, user int64, l library.Ledger) (in library.StandIn, err error) {
-	in = library.StandIn{For: l.Connection, Since: l.Read}
-	err = s.db.Reader.QueryRowContext(ctx, `SELECT n.connection, b.plays FROM
-		(SELECT o.connection, sum(CASE WHEN l.played_at > $4 THEN 1 ELSE 0 END) AS plays,
-			sum(CASE WHEN l.played_at <= $4 AND EXISTS (SELECT 1 FROM listen_sources s
-				WHERE s.listen_id = l.id AND `+connections.SourceOf("s", 2)+`) THEN 1 ELSE 0 END) AS alike
-			FROM listens l JOIN listen_sources o ON o.listen_id = l.id AND NOT `+connections.SourceOf("o", 2)+`
-			WHERE l.user_id = $1 AND l.played_at > $3 GROUP BY o.connection) b
-		JOIN connection_numbers n ON n.number = b.connection
-		WHERE b.plays > 0 AND 2 * b.alike >= (SELECT count(*) FROM listens l JOIN listen_sources s ON s.listen_id = l.id
-			AND `+connections.SourceOf("s", 2)+` WHERE l.user_id = $1 AND l.played_at > $3 AND l.played_at <= $4)
-			AND b.alike > 0
-		ORDER BY b.plays DESC, n.connection LIMIT 1`, user, l.Connection, db.Millis(l.Read.Add(-alike)),
-		db.Millis(l.Read)).Scan(&in.By, &in.Plays)
-	if errors.Is(err, sql.ErrNoRows) {
-		return library.StandIn{}, nil
-	}
-	return in, db.Explain(err)
 }
 
 // AuditStates counts the months of all people's histories by what is known of them; see ledger.State.

@@ -478,6 +478,7 @@ CREATE TABLE gaps (
     noticed_at BIGINT NOT NULL,
     filled     INTEGER NOT NULL DEFAULT 0,
     filled_at  BIGINT NOT NULL DEFAULT 0,
+    stand_ins  TEXT NOT NULL DEFAULT '[]', -- where something was lost, the connections through which such plays came
     PRIMARY KEY (user_id, connection, from_at)
 );
 
