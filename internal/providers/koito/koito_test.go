@@ -2,7 +2,9 @@ package koito
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -23,7 +25,10 @@ var (
 )
 
 // far is a Koito with n listens, one each minute, the latest at newest.
-func far(n int) providertest.Respond {
+func far(n int) providertest.Respond { return koito(n, "from", "to") }
+
+// koito is far in a version that knows these bounds of a time.
+func koito(n int, bounds ...string) providertest.Respond {
 	type object = map[string]any
 	return func(r *http.Request) (int, http.Header, string) {
 		if r.Header.Get("Authorization") != "Token "+key {
@@ -37,14 +42,26 @@ func far(n int) providertest.Respond {
 		case listensRoute:
 			number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 			most, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-			items := []object{}
-			for i := (number - 1) * most; i < min(number*most, n); i++ {
+			bound := func(name string, none int64) int64 {
+				at, err := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+				if err != nil || at == 0 || !slices.Contains(bounds, name) {
+					return none
+				}
+				return at
+			}
+			from, to, all, items := bound("from", 0), bound("to", math.MaxInt64), []int{}, []object{}
+			for i := range n {
+				if at := newest.Unix() - 60*int64(i); at >= from && at <= to {
+					all = append(all, i)
+				}
+			}
+			for _, i := range all[min((number-1)*most, len(all)):min(number*most, len(all))] {
 				items = append(items, object{"time": newest.Add(-time.Duration(i) * time.Minute), "track": object{
 					"id": n - i, "title": "Song " + strconv.Itoa(n-i), "image": nil,
 					"artists": []object{{"id": 1, "name": "Björk"}, {"id": 2, "name": "Arca"}}}})
 			}
-			body, _ := json.Marshal(object{"items": items, "total_record_count": n, "items_per_page": most,
-				"has_next_page": number*most < n, "current_page": number})
+			body, _ := json.Marshal(object{"items": items, "total_record_count": len(all), "items_per_page": most,
+				"has_next_page": number*most < len(all), "current_page": number})
 			return http.StatusOK, nil, string(body)
 		}
 		return http.StatusNotFound, nil, `404 page not found`
@@ -115,13 +132,45 @@ func TestAListenIsAsKoitoHasIt(t *testing.T) {
 func TestOnlyTheGapIsRead(t *testing.T) {
 	t.Parallel()
 	span := library.Span{After: newest.Add(-600 * time.Minute), Before: newest.Add(-550 * time.Minute)}
-	pages := 0
-	for page, err := range at(far(2000), geoff).Listens(t.Context(), span) {
-		require.NoError(t, err)
-		require.False(t, page.Listens[0].PlayedAt.After(span.Before))
-		pages++
+	for about, far := range map[string]providertest.Respond{"bounds": far(2000), "no bounds": koito(2000)} {
+		pages, within := 0, 0
+		for page, err := range at(far, geoff).Listens(t.Context(), span) {
+			require.NoError(t, err)
+			for _, l := range page.Listens {
+				require.False(t, l.PlayedAt.After(span.Before))
+				if !l.PlayedAt.Before(span.After) {
+					within++
+				}
+			}
+			pages++
+		}
+		require.Equal(t, 1, pages, "with %s: pages of later plays only are none", about)
+		require.Equal(t, 51, within)
 	}
-	require.Equal(t, 1, pages, "the first page has later plays only, and the third is not asked for")
+}
+
+// TestATimeIsCounted checks that a version which doesn't keep to the bounds of a time isn't believed.
+func TestATimeIsCounted(t *testing.T) {
+	t.Parallel()
+	from, before := newest.Add(-600*time.Minute), newest.Add(-550*time.Minute)
+	n, err := at(far(2000), geoff).CountBetween(t.Context(), from, before)
+	require.NoError(t, err)
+	require.Equal(t, 50, n)
+	n, err = at(far(2000), geoff).CountBetween(t.Context(), from.AddDate(-1, 0, 0), before.AddDate(-1, 0, 0))
+	require.NoError(t, err)
+	require.Zero(t, n)
+	for _, bounds := range [][]string{nil, {"from"}, {"to"}} {
+		for _, until := range []time.Time{before, newest.Add(time.Hour)} {
+			if slices.Contains(bounds, "from") && until.After(newest) {
+				continue // what it ignores makes no difference
+			}
+			_, err = at(koito(2000, bounds...), geoff).CountBetween(t.Context(), from, until)
+			require.ErrorIs(t, err, providers.ErrNotOffered, "%s, until %s", bounds, until)
+		}
+	}
+	n, err = at(koito(0), geoff).CountBetween(t.Context(), from, before)
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
 
 // TestAnEmptyPageIsTheEnd checks that a server which always has a next page is not asked for ever.

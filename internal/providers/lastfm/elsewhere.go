@@ -137,7 +137,8 @@ func ElsewhereTables(provider string) providers.Tables {
 	t := tables()
 	t.Provider, t.Sources = provider, []string{"https://github.com/foocorp/gnu-fm/tree/main/nixtape/2.0"}
 	t.Reading = "GNU FM has Last.fm's API. A person without plays is error 7, which is no failure, and so is 91 for " +
-		"a play that it has already."
+		"a play that it has already. user.getRecentTracks ignores from and to: asking it for the first seconds of " +
+		"1970 shows that, and its months are then not compared."
 	t.Of = []providers.NamedTable{
 		{Calls: "signing in", Table: signInTable},
 		{Calls: "reading plays", Table: userTable},

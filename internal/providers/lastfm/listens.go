@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -125,10 +126,10 @@ func (a *adapter) listens(ctx context.Context, w *walk) (*listensBody, error) {
 	return &body, nil
 }
 
-// CountBetween implements providers.Historian. Other programs with this API ignore the bounds.
+// CountBetween implements providers.Historian.
 func (a *adapter) CountBetween(ctx context.Context, from, before time.Time) (int, error) {
 	if a.gnu != nil {
-		return 0, providers.ErrNotOffered
+		return -1, a.bounded(ctx)
 	}
 	params := url.Values{"user": {a.user}, "limit": {"1"}, "to": {strconv.FormatInt(before.Unix(), 10)},
 		"from": {strconv.FormatInt(max(from.Unix()-1, 1), 10)}}
@@ -137,4 +138,22 @@ func (a *adapter) CountBetween(ctx context.Context, from, before time.Time) (int
 		return 0, err
 	}
 	return int(body.Recent.Attr.Total), nil
+}
+
+// bounded returns providers.ErrNotOffered unless this server, which is none of Last.fm's, has plays and none of the
+// first seconds of 1970: GNU FM ignores the bounds of a time, other programs with this API may keep to them.
+func (a *adapter) bounded(ctx context.Context) error {
+	for _, ask := range []struct {
+		of   walk
+		some bool
+	}{{walk{page: 1, from: 1, to: 2}, false}, {walk{page: 1}, true}} {
+		body, err := a.listens(ctx, &ask.of)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(body.Recent.Tracks, func(r row) bool { return !r.playing() }) != ask.some {
+			return providers.ErrNotOffered
+		}
+	}
+	return nil
 }

@@ -23,6 +23,7 @@ func Describe() providers.Description {
 		Icon:      "M4 4h4v12h6v4H4zM16 4h4v4h-4zM16 10h4v10h-4z",
 		Purpose:   words.New("librefm.purpose"),
 		Streams:   []string{library.Listens},
+		Keeps:     true,
 		Endpoints: lastfm.ElsewhereEndpoints(),
 		Takes: providers.Takes{Listens: "scrobble", Batch: 50, Playing: true,
 			Repeat: "It ignores a listen with the same names at the same second, and says so."},

@@ -31,6 +31,7 @@ var (
 // pages.
 type gnuFM struct {
 	n       int
+	bounded bool   // unlike GNU FM, it knows them
 	session string // the one that it accepts; a new one with each signing in
 	signIns int
 	taken   map[string]bool
@@ -80,6 +81,9 @@ func (g *gnuFM) recent(form url.Values) any {
 	}
 	page, _ := strconv.Atoi(form.Get("page"))
 	limit, _ := strconv.Atoi(form.Get("limit"))
+	if to, _ := strconv.ParseInt(form.Get("to"), 10, 64); g.bounded && to > 0 && to <= newest.Unix()-60*int64(g.n) {
+		return object{"error": object{"#text": "Invalid resource specified", "code": "7"}}
+	}
 	tracks := []object{}
 	for i := (page - 1) * limit; i < min(page*limit, g.n); i++ {
 		at := newest.Add(-time.Duration(i) * time.Minute)
@@ -215,5 +219,19 @@ func TestARepeatIsNoFailure(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, outcomes[0])
 		require.Equal(t, resilience.ScopeItem, resilience.VerdictOf(outcomes[1]).Scope, "older than the server accepts")
+	}
+}
+
+// What ignores the bounds of a time can't be compared, nor can what has nothing; reading tells what others have.
+func TestWhetherATimeCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	for g, can := range map[*gnuFM]bool{start(500): false, {bounded: true}: false, {n: 500, bounded: true}: true} {
+		n, err := open(g, geoff).(providers.Historian).CountBetween(t.Context(), newest.AddDate(0, -1, 0), newest)
+		if can {
+			require.NoError(t, err)
+			require.Equal(t, -1, n)
+		} else {
+			require.ErrorIs(t, err, providers.ErrNotOffered)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func DescribeCompatible(
 	s := server{own: true, program: program}
 	d.Tables = providers.Tables{
 		Provider: program, Sources: sources,
-		Reading: "There are no codes besides the status.",
+		Reading: strings.TrimSpace("There are no codes besides the status. " + d.Tables.Reading),
 		Own:     map[string]string{invalidToken: own[invalidToken], noRoute: "404, 405 or 501"},
 		Of: []providers.NamedTable{
 			{Calls: "all calls", Table: s.tableOf(nil)},

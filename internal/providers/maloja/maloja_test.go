@@ -22,8 +22,26 @@ var (
 	newest = time.Date(2026, 11, 20, 21, 0, 0, 0, time.UTC)
 )
 
-// far is a Maloja with n listens, one each minute, the latest at newest.
-func far(n int) providertest.Respond {
+// far is a Maloja with n listens, one each minute, the latest at newest, whose days are those of a zone.
+func far(n int) providertest.Respond { return maloja(n, time.FixedZone("", 2*60*60)) }
+
+// maloja is far; without a zone it knows no bounds of a time.
+func maloja(n int, zone *time.Location) providertest.Respond {
+	within := func(r *http.Request) (all []int64) {
+		q := r.URL.Query()
+		for i := range n {
+			at := newest.Unix() - 60*int64(i)
+			day := ""
+			if zone != nil {
+				day = time.Unix(at, 0).In(zone).Format(dayLayout)
+			}
+			if day == "" || (!q.Has("in") || q.Get("in") == day) && (!q.Has("from") || q.Get("from") <= day) &&
+				(!q.Has("to") || q.Get("to") >= day) {
+				all = append(all, at)
+			}
+		}
+		return all
+	}
 	type object = map[string]any
 	return func(r *http.Request) (int, http.Header, string) {
 		if r.Header.Get("Authorization") != "Token "+key {
@@ -35,13 +53,14 @@ func far(n int) providertest.Respond {
 		case "/apis/listenbrainz/1/submit-listens":
 			return http.StatusOK, nil, `{"status":"ok"}`
 		case countRoute:
-			return http.StatusOK, nil, `{"status":"ok","amount":` + strconv.Itoa(n) + `}`
+			return http.StatusOK, nil, `{"status":"ok","amount":` + strconv.Itoa(len(within(r))) + `}`
 		case scrobblesRoute:
 			number, _ := strconv.Atoi(r.URL.Query().Get("page"))
 			most, _ := strconv.Atoi(r.URL.Query().Get("perpage"))
-			list := []object{}
-			for i := number * most; i < min((number+1)*most, n); i++ {
-				list = append(list, object{"time": newest.Unix() - 60*int64(i), "duration": nil,
+			list, all := []object{}, within(r)
+			for _, at := range all[min(number*most, len(all)):min((number+1)*most, len(all))] {
+				i := int(newest.Unix()-at) / 60
+				list = append(list, object{"time": at, "duration": nil,
 					"origin": "client:Kitchen", "track": object{"title": "Song " + strconv.Itoa(n-i), "length": 200,
 						"artists": []string{"Björk", "Arca"}, "album": object{"albumtitle": "Fossora"}}})
 			}
@@ -115,14 +134,35 @@ func TestAScrobbleIsAsMalojaHasIt(t *testing.T) {
 // TestOnlyTheGapIsRead checks that a part of the history has no later plays.
 func TestOnlyTheGapIsRead(t *testing.T) {
 	t.Parallel()
-	span := library.Span{After: newest.Add(-1100 * time.Minute), Before: newest.Add(-1050 * time.Minute)}
-	pages := 0
-	for page, err := range at(far(3000), geoff).Listens(t.Context(), span) {
-		require.NoError(t, err)
-		require.False(t, page.Listens[0].PlayedAt.After(span.Before))
-		pages++
+	for about, zone := range map[string]*time.Location{"no bounds": nil, "UTC": time.UTC,
+		"Kiritimati": time.FixedZone("", 14*60*60), "Baker Island": time.FixedZone("", -12*60*60)} {
+		for _, ago := range []time.Duration{0, 12 * 24 * time.Hour} {
+			span := library.Span{After: newest.Add(-1100 * time.Minute).Add(-ago),
+				Before: newest.Add(-1050 * time.Minute).Add(-ago)}
+			within := 0
+			for page, err := range at(maloja(30_000, zone), geoff).Listens(t.Context(), span) {
+				require.NoError(t, err)
+				for _, l := range page.Listens {
+					require.False(t, l.PlayedAt.After(span.Before))
+					if !l.PlayedAt.Before(span.After) {
+						within++
+					}
+				}
+			}
+			require.Equal(t, 51, within, about)
+		}
 	}
-	require.Equal(t, 1, pages, "the first page has later plays only, and the third is not asked for")
+}
+
+// TestOnlyReadingTells checks that a Maloja without bounds isn't believed, and that one with them is read, as its days
+// begin nobody knows when.
+func TestOnlyReadingTells(t *testing.T) {
+	t.Parallel()
+	n, err := at(far(30), geoff).CountBetween(t.Context(), newest.AddDate(0, -1, 0), newest)
+	require.NoError(t, err)
+	require.Equal(t, -1, n)
+	_, err = at(maloja(30, nil), geoff).CountBetween(t.Context(), newest.AddDate(0, -1, 0), newest)
+	require.ErrorIs(t, err, providers.ErrNotOffered)
 }
 
 func TestAnAddressMayBeThatOfAnAPI(t *testing.T) {

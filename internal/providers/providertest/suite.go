@@ -99,6 +99,9 @@ func (s *Suite) checkProvider(t *testing.T) {
 		require.Contains(t, []string{"text", "url", "password", "checkbox"}, f.Kind, f.Name)
 	}
 	s.checkTakes(t)
+	if p.Keeps {
+		require.Implements(t, (*providers.Historian)(nil), p.Open(Call(Always(http.StatusOK, "{}")), s.Credentials))
+	}
 }
 
 // begin returns the capability at a service of its own, if that is simulated.

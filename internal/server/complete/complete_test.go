@@ -111,6 +111,13 @@ func TestAPersonSeesWhichMonthsAreWhole(t *testing.T) {
 			"/nobody/before"} {
 			p.Call(http.MethodGet, "/completeness"+path, "", 404)
 		}
+
+		// Its server doesn't keep to the bounds of a month.
+		c, err := p.DB.Connection(t.Context(), p.User, "lastfm")
+		require.NoError(t, err)
+		require.NoError(t, p.DB.NoAudits(t.Context(), c))
+		require.Contains(t, p.Page("/complete"+p.at(5)), "Last.fm can&#39;t be asked what it has of a single month")
+		require.NotContains(t, p.Page("/complete"), "Last.fm only gives its latest plays.")
 	})
 }
 

@@ -231,7 +231,7 @@ func (v *pageView) hint(ctx context.Context, all []library.Ledger, label func(li
 			s := ledger.Judge(l, m, now).State
 			return s == ledger.Unknown || s == ledger.Lost || s == ledger.Part
 		})
-		if lacks && !ledger.Compared(l) && imports(l.Connection.Provider()) {
+		if lacks && !l.Kept && imports(l.Connection.Provider()) {
 			v.Hint = words.T(ctx, "ledger.fill", "Name", label(l.Connection))
 			v.Fill = &ui.Action{Label: words.T(ctx, "ledger.import"), URL: "/imports"}
 			return
@@ -313,7 +313,11 @@ func (p *monthView) proof(ctx context.Context, v named, stand []library.StandIns
 			}
 		}
 	case ledger.Unknown:
-		say("unknown")
+		if v.of.Kept && !ledger.Compared(v.of) {
+			say("not_asked")
+		} else {
+			say("unknown")
+		}
 	case ledger.Pending:
 		say("pending")
 	case ledger.Proven, ledger.Empty:
