@@ -45,5 +45,5 @@ func TestBrowserSignsInWithAPasskey(t *testing.T) {
 	do(t, tab, chromedp.Navigate(p.url+"/settings/account"), chromedp.Click("#passkeys table a", byQuery),
 		chromedp.Click(".danger button", byQuery), sees(".flash", "has been removed"),
 		chromedp.Click(`form[action="/logout"] button`, byQuery), sees("h1", "Sign in"),
-		chromedp.Click("#passkey-use", byQuery), sees(".passkeys .problem", "It may have been removed here"))
+		chromedp.Click("#passkey-use", byQuery), sees(".passkeys .problem", "This passkey may have been removed here"))
 }
