@@ -55,6 +55,10 @@ const (
 	askWithin = 15 * time.Second
 	// lookAgain is after how long the issuer is asked again what it says of itself.
 	lookAgain = 6 * time.Hour
+	// upFor is how long an issuer that has answered counts as up: before people are sent there later than that, it is
+	// asked once more, and has upWithin to answer.
+	upFor    = time.Minute
+	upWithin = 5 * time.Second
 	// PendingFor is how long people may take at the issuer.
 	PendingFor = 10 * time.Minute
 )
@@ -106,10 +110,11 @@ type Issuer struct {
 // found is an issuer that was asked.
 type found struct {
 	*oidc.Provider
-	at     time.Time
-	signOf string // where sessions end; empty if it offers that nowhere
-	named  bool   // its answers name it (RFC 9207)
-	posts  bool   // it takes a client's secret in the body only
+	at     time.Time // when it said so
+	tried  time.Time // when it was asked last
+	signOf string    // where sessions end; empty if it offers that nowhere
+	named  bool      // its answers name it (RFC 9207)
+	posts  bool      // it takes a client's secret in the body only
 }
 
 // configure changes the settings. Who is at the issuer meanwhile has to begin again.
@@ -143,29 +148,68 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// find returns the issuer of the settings, with them. It asks once, and again after a while or a failure.
+// find returns the issuer of the settings, with them. It asks once, and again after a while; what the issuer said
+// before is better than nothing.
 func (i *Issuer) find(ctx context.Context) (*found, config.Issuer, error) {
-	i.mu.Lock()
-	s, at := i.now, i.found
-	i.mu.Unlock()
-	if !s.On() {
-		return nil, s, ErrOff
-	}
-	if at != nil && time.Since(at.at) < lookAgain {
+	s, at := i.known()
+	if at != nil && time.Since(at.tried) < lookAgain {
 		return at, s, nil
 	}
-	p, err := oidc.NewProvider(ctx, s.Issuer)
-	if err != nil && at != nil { // what it said before is better than nothing
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		at = &found{Provider: at.Provider, at: time.Now(), signOf: at.signOf, named: at.named, posts: at.posts}
-		if i.now.Issuer == s.Issuer {
-			i.found = at
-		}
-		return at, s, nil
+	now, err := ask(ctx, s)
+	if _, down := errors.AsType[*DownError](err); down && at != nil {
+		old := *at
+		old.tried, now, err = time.Now(), &old, nil
 	}
 	if err != nil {
-		return nil, s, &DownError{hostOf(s.Issuer), err}
+		return nil, s, err
+	}
+	i.keep(s, now)
+	return now, s, nil
+}
+
+// findUp is find for those who send people to the issuer: it has to have answered a moment ago.
+func (i *Issuer) findUp(ctx context.Context) (*found, config.Issuer, error) {
+	s, at := i.known()
+	if at != nil && time.Since(at.at) < upFor {
+		return at, s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, upWithin)
+	defer cancel()
+	at, err := ask(ctx, s)
+	if err != nil {
+		return nil, s, err
+	}
+	i.keep(s, at)
+	return at, s, nil
+}
+
+// known returns the settings, and what was found with them; nil for nothing, or if the issuer is off.
+func (i *Issuer) known() (config.Issuer, *found) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.now.On() {
+		return i.now, nil
+	}
+	return i.now, i.found
+}
+
+// keep keeps what was found with settings, unless they have changed meanwhile.
+func (i *Issuer) keep(s config.Issuer, at *found) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.now.Issuer == s.Issuer {
+		i.found = at
+	}
+}
+
+// ask asks an issuer what it says of itself. The error is ErrOff or a DownError.
+func ask(ctx context.Context, s config.Issuer) (*found, error) {
+	if !s.On() {
+		return nil, ErrOff
+	}
+	p, err := oidc.NewProvider(ctx, s.Issuer)
+	if err != nil {
+		return nil, &DownError{hostOf(s.Issuer), err}
 	}
 	var said struct {
 		End   string `json:"end_session_endpoint"`
@@ -174,16 +218,11 @@ func (i *Issuer) find(ctx context.Context) (*found, config.Issuer, error) {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if err := p.Claims(&said); err != nil {
-		return nil, s, &DownError{hostOf(s.Issuer), err}
+		return nil, &DownError{hostOf(s.Issuer), err}
 	}
-	at = &found{Provider: p, at: time.Now(), signOf: said.End, named: said.Named,
-		posts: len(said.Methods) > 0 && !slices.Contains(said.Methods, "client_secret_basic")}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.now.Issuer == s.Issuer {
-		i.found = at
-	}
-	return at, s, nil
+	now := time.Now()
+	return &found{Provider: p, at: now, tried: now, signOf: said.End, named: said.Named,
+		posts: len(said.Methods) > 0 && !slices.Contains(said.Methods, "client_secret_basic")}, nil
 }
 
 // asking returns a context in which the issuer is asked.
@@ -201,11 +240,12 @@ func (f *found) flow(s config.Issuer, back string) *oauth2.Config {
 }
 
 // Begin returns the address at the issuer to which a browser goes, and what it has to come back with, to back. again
-// has the issuer ask somebody who is signed in there, too. The error is ErrOff or a DownError.
+// has the issuer ask somebody who is signed in there, too. The error is ErrOff or a DownError: the browser would only
+// say that it can't reach the issuer.
 func (i *Issuer) Begin(ctx context.Context, back string, again bool) (to string, p Pending, err error) {
 	ctx, cancel := i.asking(ctx)
 	defer cancel()
-	at, s, err := i.find(ctx)
+	at, s, err := i.findUp(ctx)
 	if err != nil {
 		return "", p, err
 	}
@@ -383,11 +423,11 @@ func texts(all map[string]any, name string) (list []string, there bool) {
 }
 
 // SignOut returns where somebody's session at the issuer ends, so that the browser comes back to back; empty if it
-// offers that nowhere, or can't be asked.
+// offers that nowhere, or is down.
 func (i *Issuer) SignOut(ctx context.Context, token, back string) string {
 	ctx, cancel := i.asking(ctx)
 	defer cancel()
-	at, s, err := i.find(ctx)
+	at, s, err := i.findUp(ctx)
 	if err != nil || at.signOf == "" {
 		return ""
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -22,8 +24,12 @@ const back = "https://music.example.org/sign-in/oidc/callback"
 // of returns a client of an issuer that asks as the program does.
 func of(far *openidtest.Issuer) *openid.Issuers {
 	client := transport.NewClient(&transport.Transport{Base: http.DefaultTransport, Log: slog.New(slog.DiscardHandler)})
-	return openid.New(client, config.OpenID{Issuers: [3]config.Issuer{{Issuer: far.URL, ClientID: openidtest.ClientID,
-		ClientSecret: openidtest.Secret, Scopes: []string{"openid", "profile"}, GroupsClaim: "groups"}}})
+	return openid.New(client, settingsOf(far))
+}
+
+func settingsOf(far *openidtest.Issuer) config.OpenID {
+	return config.OpenID{Issuers: [3]config.Issuer{{Issuer: far.URL, ClientID: openidtest.ClientID,
+		ClientSecret: openidtest.Secret, Scopes: []string{"openid", "profile"}, GroupsClaim: "groups"}}}
 }
 
 // visit returns what comes of a whole visit at the issuer.
@@ -181,7 +187,7 @@ func TestAnIssuerThatIsDown(t *testing.T) {
 	require.NoError(t, err)
 	far.Down = true
 	_, _, err = i.Begin(t.Context(), back, false)
-	require.NoError(t, err, "it is known already")
+	require.NoError(t, err, "it has answered a moment ago")
 	_, err = i.Finish(t.Context(), back, pending, came.Query())
 	_, ok = errors.AsType[*openid.DownError](err)
 	require.True(t, ok, err)
@@ -189,6 +195,64 @@ func TestAnIssuerThatIsDown(t *testing.T) {
 	all.Configure(config.OpenID{})
 	_, _, err = i.Begin(t.Context(), back, false)
 	require.ErrorIs(t, err, openid.ErrOff)
+}
+
+// direct is an issuer that is reached without a network, so that time can pass.
+type direct struct {
+	*openidtest.Issuer
+	silent bool // it never answers
+}
+
+func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if d.silent {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	w := httptest.NewRecorder()
+	d.Config.Handler.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// Nobody is sent to an issuer that has gone down since it was asked, neither to sign in nor to sign out; who is on the
+// way, and whose session is renewed, get on with what it said before.
+func TestAnIssuerThatGoesDown(t *testing.T) {
+	t.Parallel()
+	far := openidtest.New(t)
+	far.SignOut = true
+	synctest.Test(t, func(t *testing.T) {
+		d := &direct{Issuer: far}
+		i := openid.New(&http.Client{Transport: d}, settingsOf(far)).At("oidc")
+		to, pending, err := i.Begin(t.Context(), back, false)
+		require.NoError(t, err)
+		require.NotEmpty(t, i.SignOut(t.Context(), "token", back))
+		for _, silent := range []bool{false, true} {
+			time.Sleep(2 * time.Minute)
+			far.Down, d.silent = true, silent
+			for range 2 {
+				before := time.Now()
+				_, _, err = i.Begin(t.Context(), back, false)
+				_, down := errors.AsType[*openid.DownError](err)
+				require.True(t, down, err)
+				require.Empty(t, i.SignOut(t.Context(), "token", back))
+				require.LessOrEqual(t, time.Since(before), 10*time.Second, "nobody waits for long")
+			}
+			far.Down, d.silent = false, false
+			came, err := url.Parse(far.Allow(to))
+			require.NoError(t, err)
+			_, err = i.Finish(t.Context(), back, pending, came.Query())
+			require.NoError(t, err, "what it said before is good")
+			to, pending, err = i.Begin(t.Context(), back, false)
+			require.NoError(t, err, "it's back")
+		}
+		// A question that had no answer hours later is no sign that it's up.
+		time.Sleep(7 * time.Hour)
+		far.Down = true
+		_, err = i.SignedOut(t.Context(), "nonsense")
+		require.ErrorIs(t, err, openid.ErrBroken)
+		_, _, err = i.Begin(t.Context(), back, false)
+		_, down := errors.AsType[*openid.DownError](err)
+		require.True(t, down, err)
+	})
 }
 
 // An issuer tells who signed out there; an ID token is no such word.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/clocktest"
 	"reprise/internal/config"
 	"reprise/internal/openid"
 	"reprise/internal/openid/openidtest"
@@ -341,7 +342,8 @@ func TestTheIssuerIsDown(t *testing.T) {
 	h.sets(func(s *config.OpenID) { s.Form = config.FormSkipped })
 	v := h.visitor()
 	require.Equal(t, "/sign-in/oidc?after=%2Flistens", to(t, v.do(http.MethodGet, "/login?after=/listens", nil)))
-	h.far.Down = true
+	to(t, v.do(http.MethodGet, "/sign-in/oidc", nil)) // it's up
+	h.goesDown()
 	w := v.do(http.MethodGet, "/sign-in/oidc", nil)
 	require.Equal(t, http.StatusBadGateway, w.Code)
 	require.Contains(t, text(w), "Home doesn't answer")
@@ -395,6 +397,18 @@ func TestSigningOutEndsBoth(t *testing.T) {
 	require.Empty(t, v.who())
 	require.Equal(t, http.StatusBadRequest,
 		h.visitor().do(http.MethodPost, "/sign-in/oidc/back-channel", url.Values{"logout_token": {"x"}}).Code)
+
+	// while the issuer is down, it ends here
+	v.comes(h.far, "/sign-in/oidc")
+	h.goesDown()
+	require.Equal(t, "/login?local", to(t, v.do(http.MethodPost, "/logout", url.Values{})))
+	require.Empty(t, v.who())
+}
+
+// goesDown is the issuer going down, minutes after it was asked.
+func (h home) goesDown() {
+	clocktest.Pass(h.Issuers, 2*time.Minute)
+	h.far.Down = true
 }
 
 // An administrator sees what the issuer says of them, and what would follow; nothing changes.
