@@ -76,12 +76,13 @@ type Changes struct {
 
 // Closing selects open notifications to be closed: those about a connection with one of these causes; without causes,
 // all about its credential (those with a generation). User 0 means every user. Begins selects by how causes begin
-// instead, but for those in Causes.
+// instead, but for those in Causes. With IDs, only those of them are closed.
 type Closing struct {
 	User       int64
 	Connection library.ConnectionID
 	Causes     []string
 	Begins     []string
+	IDs        []int64
 	// MendedBy is who has mended what they are about, and has just seen that it works; 0 for nobody.
 	MendedBy int64
 }

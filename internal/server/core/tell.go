@@ -37,7 +37,9 @@ var told = map[string]notify.Severity{
 // told of has happened.
 func (k *Core) TellAccess(ctx context.Context, user int64, what string, pairs ...any) {
 	ctx = context.WithoutCancel(ctx)
-	err := k.notifier.Open(ctx, notify.Notification{User: user, Cause: what, Generation: time.Now().UnixMilli(),
+	at := time.Now().UnixMilli()
+	k.Sessions.didItself(ctx, user, at)
+	err := k.notifier.Open(ctx, notify.Notification{User: user, Cause: what, Generation: at,
 		Severity: told[what], Title: words.Each("told.title.", what), Message: words.Each("told.text.", what, pairs...),
 		Action: notify.Action{Label: words.New("told.look"), URL: "/settings/account#sessions"}})
 	if err != nil {
@@ -66,15 +68,44 @@ func (k *Core) tellNewDevice(c echo.Context, user int64, visit string) {
 	}
 }
 
-// SeenAccess closes what a person was told about the access to their account, which they look at now.
+// SeenAccess closes what a person was told about the access to their account, which they look at now. Whom it warns of
+// doesn't close it by looking: a session closes nothing that it did itself, and that a device is new only if it began
+// before.
 func (k *Core) SeenAccess(ctx context.Context, user int64) error {
 	open, err := k.store.Notifications(ctx, user, true)
-	if err != nil || !slices.ContainsFunc(open, func(n notify.Notification) bool { return told[n.Cause] != "" }) {
+	if err != nil {
 		return err
 	}
+	var own []int64
+	k.Sessions.Kept(ctx, ownKey, &own)
+	since := k.Sessions.signedInAt(ctx)                   // in whole seconds
 	closing := notify.Closing{User: user, MendedBy: user} // so no channel says that it is over
-	for cause := range told {
-		closing.Causes = append(closing.Causes, cause)
+	for _, n := range open {
+		late := n.Cause == ToldNewDevice && !since.Before(n.CreatedAt.Truncate(time.Second))
+		if told[n.Cause] != "" && !late && !slices.Contains(own, n.Generation) {
+			closing.Causes, closing.IDs = append(closing.Causes, n.Cause), append(closing.IDs, n.ID)
+		}
+	}
+	if len(closing.IDs) == 0 {
+		return nil
 	}
 	return k.notifier.Close(ctx, closing)
+}
+
+const (
+	ownKey  = "own"
+	mostOwn = 100
+)
+
+// didItself keeps in the session of a user that it has just done what they are told with a generation.
+func (s *Sessions) didItself(ctx context.Context, user, generation int64) {
+	if s.Current(ctx) == "" || s.manager.GetInt64(ctx, userKey) != user {
+		return
+	}
+	var own []int64
+	s.Kept(ctx, ownKey, &own)
+	own = append(own, generation)
+	if err := s.Keep(ctx, ownKey, own[max(0, len(own)-mostOwn):]); err != nil {
+		s.log.Error("what a session did cannot be kept", "user_id", user, "err", err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"reprise/internal/accounts"
+	"reprise/internal/notify"
 	"reprise/internal/server/servertest"
 )
 
@@ -100,6 +102,34 @@ func TestASecondStepIsAskedFor(t *testing.T) {
 		p.fresh()
 		p.types(servertest.Password)
 		p.Submit("/login/code?recovery=yes", http.StatusUnauthorized, "code", recovery)
+	})
+}
+
+// Who turns the second step off doesn't close what warns of that by looking; another browser of the person does.
+func TestNobodyClosesWhatWarnsOfThem(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		key, _ := p.turnsOn()
+		time.Sleep(time.Minute)
+		desk := &servertest.Browser{Household: p.Household, Agent: servertest.Firefox, Address: "10.1.1.1"}
+		w := desk.Ask(http.MethodPost, "/api/v1/session", fmt.Sprintf(`{"name":"Bea","password":%q,"code":%q}`,
+			servertest.Password, codeOf(t, key, time.Now())))
+		require.Equal(t, http.StatusCreated, w.Code, w.Body)
+		desk.Cookies = w.Result().Cookies()
+		time.Sleep(time.Minute)
+		p.Call(http.MethodDelete, "/account/second-step", "", http.StatusNoContent)
+		warns := func() bool {
+			u, err := p.DB.UserByName(t.Context(), "Bea")
+			require.NoError(t, err)
+			open, err := p.DB.Notifications(t.Context(), u.ID, true)
+			require.NoError(t, err)
+			return slices.ContainsFunc(open, func(n notify.Notification) bool { return n.Cause == "second_step_off" })
+		}
+		p.Page("/settings/account")
+		require.True(t, warns())
+		require.Equal(t, http.StatusOK, desk.Ask(http.MethodGet, "/settings/account", "").Code)
+		require.False(t, warns())
 	})
 }
 

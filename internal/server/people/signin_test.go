@@ -117,6 +117,14 @@ func TestANewDeviceIsToldOf(t *testing.T) {
 		require.Equal(t, 1, told())
 		signIn(&servertest.Browser{Household: h, Agent: servertest.Firefox, Address: "10.3.3.3"})
 		require.Equal(t, 2, told())
+		time.Sleep(time.Minute)
+		stranger := h.Browser("10.4.4.4", servertest.Firefox, "Bea")
+		require.Equal(t, 3, told())
+		for range 2 {
+			require.Equal(t, http.StatusOK, stranger.Ask(http.MethodGet, "/settings/account", "").Code)
+			require.Equal(t, 3, told(), "who it is about doesn't close it by looking")
+			signIn(stranger) // not even after signing in again
+		}
 		page := servertest.Text(desk.Ask(http.MethodGet, "/settings/account", ""))
 		require.Contains(t, page, "Password")
 		require.Zero(t, told(), "seen where it is about")

@@ -143,6 +143,12 @@ func resolve(ctx context.Context, tx *sql.Tx, c notify.Closing) ([]notify.Notifi
 			args = append(args, cause)
 		}
 	}
+	if len(c.IDs) > 0 {
+		query += " AND id IN " + db.Numbered(len(args)+1, len(c.IDs))
+		for _, id := range c.IDs {
+			args = append(args, id)
+		}
+	}
 	return db.List(ctx, tx, scanNotification, query+" RETURNING"+notificationColumns, args...)
 }
 
