@@ -45,6 +45,7 @@ const (
 
 	SignedIn      Action = "signed_in"      // Subject: the browser, and the address
 	SignInFailed  Action = "sign_in_failed" // Subject: the address; without an actor
+	ConfirmFailed Action = "confirm_failed" // by somebody who is signed in; Subject: the address; without an actor
 	PasswordReset Action = "password_reset"
 	SessionEnded  Action = "session_ended"  // Subject: the browser, and the address
 	SessionsEnded Action = "sessions_ended" // all others

@@ -26,7 +26,7 @@ func (e Entry) Sentence(service words.Text) words.Text {
 		name, fill = "signed_in_often", append(fill, "Count", e.Times)
 	case e.Action == SignInFailed && e.User == 0:
 		name, fill = "sign_in_failed_unknown", append(fill, "Count", max(e.Times, 1))
-	case e.Action == SignInFailed:
+	case e.Action == SignInFailed || e.Action == ConfirmFailed:
 		fill = append(fill, "Count", max(e.Times, 1))
 	case e.Action == Stopped && streams[e.Subject]:
 		name = "stopped_" + e.Subject

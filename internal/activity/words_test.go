@@ -40,6 +40,7 @@ func TestEveryActionHasWords(t *testing.T) {
 		{"3 failed sign-in attempts from 203.0.113.7.", often(ofAlice, SignInFailed, "203.0.113.7", 3)},
 		{"2 failed sign-in attempts from ::1, with a name that doesn't exist here.",
 			often(server, SignInFailed, "::1", 2)},
+		{"2 wrong passwords or codes at a confirmation, from ::1.", often(ofAlice, ConfirmFailed, "::1", 2)},
 		{"Alice signed in with curl from ::1.", often(alice, SignedIn, "curl from ::1", 1)},
 		{"Alice signed in twice with curl from ::1.", often(alice, SignedIn, "curl from ::1", 2)},
 		{"Alice signed in 12 times with curl from ::1.", often(alice, SignedIn, "curl from ::1", 12)},
@@ -70,8 +71,8 @@ func TestEveryActionHasWords(t *testing.T) {
 		ProfileShared, ProfileUnshared, ListShared, ListUnshared,
 		ListeningShared, ListeningUnshared,
 		ChannelAdded, ChannelChanged, ChannelRemoved, Stopped, Recovered, Held, StillFailing, BreakerOpened,
-		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, PasswordReset,
-		SessionEnded, SessionsEnded, SignedOut, Renamed, SettingChanged, SettingReset,
+		BreakerClosed, UplinkLost, UplinkBack, KeyRefused, SignedIn, SignInFailed, ConfirmFailed,
+		PasswordReset, SessionEnded, SessionsEnded, SignedOut, Renamed, SettingChanged, SettingReset,
 	} {
 		text := with(alice, a, "x", "").Sentence(words.Plain("Spotify")).String()
 		require.NotEmpty(t, text, a)

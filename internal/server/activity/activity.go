@@ -74,7 +74,7 @@ type Activity struct {
 
 var (
 	troubles = []activity.Action{activity.Stopped, activity.Held, activity.StillFailing, activity.BreakerOpened,
-		activity.UplinkLost, activity.KeyRefused, activity.SignInFailed}
+		activity.UplinkLost, activity.KeyRefused, activity.SignInFailed, activity.ConfirmFailed}
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 

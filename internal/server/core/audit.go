@@ -48,6 +48,9 @@ func (k *Core) failedTry(c echo.Context, u accounts.User, err error) {
 	}
 	k.Log.Warn(logFailed, "address", c.RealIP(), "user_id", u.ID, "outcome", outcome)
 	e := activity.Entry{User: u.ID, Action: activity.SignInFailed, Subject: c.RealIP()}
+	if u.ID != 0 && UserOf(c).ID == u.ID { // who is in already, and has to show once more who they are
+		e.Action = activity.ConfirmFailed
+	}
 	ctx := activity.WithActor(c.Request().Context(), activity.Actor{})
 	if err := k.store.NoteOften(ctx, e, noteFailuresWithin); err != nil {
 		k.Log.Error("activity cannot be noted", "err", err)

@@ -73,6 +73,8 @@ func TestASecondStepIsAskedFor(t *testing.T) {
 
 		w := p.Submit("/settings/account/second-step/confirm", http.StatusUnprocessableEntity, "code", "000000")
 		require.Contains(t, servertest.Text(w), "That&#39;s not the code.")
+		require.Contains(t, p.Page("/activity"), "A wrong password or code at a confirmation, from")
+		require.NotContains(t, p.Page("/activity"), "failed sign-in")
 		shown := p.Submit("/settings/account/second-step/confirm", http.StatusSeeOther, "code",
 			codeOf(t, key, time.Now())).Header().Get("Location")
 		codes := regexp.MustCompile(`<code>([a-z2-7-]{29})</code>`).FindAllStringSubmatch(p.Page(shown), -1)
