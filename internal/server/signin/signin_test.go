@@ -347,6 +347,7 @@ func TestTheIssuerIsDown(t *testing.T) {
 	w := v.do(http.MethodGet, "/sign-in/oidc", nil)
 	require.Equal(t, http.StatusBadGateway, w.Code)
 	require.Contains(t, text(w), "Home doesn't answer")
+	require.Contains(t, text(w), "a passkey. If you have neither, an administrator can give you a link.")
 	require.Contains(t, text(w), "/login?local")
 	require.Contains(t, v.page("/login?local"), "Password")
 	require.Equal(t, "/", v.signIn("Bea", ""))
