@@ -19,6 +19,7 @@ import (
 type confirmView struct {
 	User     accounts.User
 	After    string // the page that they want
+	Cancel   string // where they go if they don't
 	Problem  string
 	Code     bool         // the problem is that of the code
 	Passkeys *ui.Passkeys // nil: none that works here
@@ -32,6 +33,7 @@ func (h *Handler) confirmPage(c echo.Context) error {
 func (h *Handler) showConfirm(c echo.Context, status int, problem string, code bool) error {
 	ctx, u := userOf(c)
 	v := confirmView{User: u, After: core.LocalPath(c.QueryParam("after")), Problem: problem, Code: code}
+	v.Cancel = h.wayOut(c, v.After)
 	state, err := h.core.Codes.State(ctx, u.ID)
 	if err != nil {
 		return err
@@ -50,6 +52,21 @@ func (h *Handler) showConfirm(c echo.Context, status int, problem string, code b
 		v.Passkeys.Confirm = true
 	}
 	return h.core.Show(c, status, words.T(ctx, "confirm.title"), confirming(v))
+}
+
+// wayOut returns where somebody goes who doesn't confirm: the page that they came from, unless that is the one that
+// asks for it.
+func (h *Handler) wayOut(c echo.Context, after string) string {
+	back := h.core.CameFrom(c)
+	if c.QueryParams().Has("cancel") { // the form was sent
+		back = core.LocalPath(c.QueryParam("cancel"))
+	}
+	path, _, _ := strings.Cut(back, "?")
+	wanted, _, _ := strings.Cut(after, "?")
+	if path == "/" || path == wanted || path == core.ConfirmPath {
+		return accountPath
+	}
+	return back
 }
 
 // byPassword checks the password of the user of a request, and a code if they have a second step, and notes that they
@@ -142,10 +159,12 @@ func (h *Handler) confirmCall(c echo.Context, in *confirmRequest) (out core.None
 }
 
 // path is where the form of the page posts to, which leads on to the page that somebody wants.
-func (v confirmView) path(of string) string { return of + "?after=" + url.QueryEscape(v.After) }
+func (v confirmView) path(of string) string {
+	return of + "?" + url.Values{"after": {v.After}, "cancel": {v.Cancel}}.Encode()
+}
 
 func (v confirmView) form(ctx context.Context) ui.Form {
-	f := ui.Form{Post: v.path(core.ConfirmPath), Submit: words.T(ctx, "confirm.button"), Main: true,
+	f := ui.Form{Post: v.path(core.ConfirmPath), Submit: words.T(ctx, "confirm.button"), Main: true, Cancel: v.Cancel,
 		Username: v.User.Name, Fields: []ui.Field{{Name: "password", Label: words.T(ctx, "remove.password"),
 			Type: "password", Autocomplete: "current-password", Required: true, Autofocus: true, Problem: v.Problem}}}
 	if v.Step {

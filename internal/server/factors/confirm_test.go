@@ -2,9 +2,12 @@ package factors_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +79,33 @@ func TestWhatCannotBeUndoneIsConfirmed(t *testing.T) {
 		p.Call(http.MethodPost, "/account/confirm", phone.answer(phone.asked("/session/passkey")),
 			http.StatusNoContent)
 		p.Call(http.MethodDelete, "/account/second-step", "", http.StatusNoContent)
+	})
+}
+
+// Who doesn't want to confirm goes back to where they came from, also after a wrong password.
+func TestAConfirmationHasAWayOut(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		p.types(servertest.Password)
+		const asks = "/confirm?after=%2Fsettings%2Faccount%2Fsecond-step%2Foff"
+		cancel := func(page string) string {
+			at := regexp.MustCompile(`href="([^"]+)">Cancel<`).FindStringSubmatch(page)
+			require.Len(t, at, 2, page)
+			return at[1]
+		}
+		for from, want := range map[string]string{"": "/settings/account", "/": "/settings/account",
+			"/listens?q=x": "/listens?q=x", "/settings/account/second-step/off": "/settings/account",
+			asks: "/settings/account", "https://elsewhere.example/listens": "/settings/account"} {
+			if strings.HasPrefix(from, "/") {
+				from = "https://music.example.org" + from
+			}
+			page := servertest.Text(p.Knock(http.MethodGet, asks, "Referer", from))
+			require.Equal(t, want, cancel(page), from)
+			to := html.UnescapeString(regexp.MustCompile(`action="(/confirm[^"]+)"`).FindStringSubmatch(page)[1])
+			w := p.Submit(to, http.StatusUnprocessableEntity, "password", "wrong one")
+			require.Equal(t, want, cancel(servertest.Text(w)), from)
+			time.Sleep(5 * time.Minute)
+		}
 	})
 }
 

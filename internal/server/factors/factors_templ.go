@@ -529,7 +529,7 @@ func confirming(v confirmView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			templ_7745c5c3_Err = ui.Actions([]ui.Action{{Label: words.T(ctx, "confirm.again_button"),
-				Post: v.path(core.ConfirmPath + "/again")}}).Render(ctx, templ_7745c5c3_Buffer)
+				Post: v.path(core.ConfirmPath + "/again")}, {Label: words.T(ctx, "ui.cancel"), URL: v.Cancel}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -43,7 +43,7 @@ func bounded(name string) string {
 }
 
 // arrive signs in who has come from the issuer, or makes their account, or asks them which one they have.
-func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims, after string) error {
+func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims, e errand) error {
 	ctx, s := c.Request().Context(), i.Settings()
 	if s.AllowGroup != "" && !claims.In(s.AllowGroup) {
 		h.core.Log.Warn("sign-in failed", "address", c.RealIP(), "user_id", 0, "outcome", notInGroup)
@@ -51,7 +51,7 @@ func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims,
 			words.New("openid.not_in_group_text", "Name", bounded(claims.Called()), "Issuer", i.Called()))
 	}
 	p := personOf(i, claims)
-	p.Admin, p.After = s.AdminGroup != "" && claims.In(s.AdminGroup), after
+	p.Admin, p.After = s.AdminGroup != "" && claims.In(s.AdminGroup), e.After
 	var err error
 	if claims.Grant.Token != "" {
 		if p.Grant, err = h.store.AddGrant(ctx, claims.Grant); err != nil {
@@ -69,6 +69,9 @@ func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims,
 	}
 	if err != nil {
 		return err
+	}
+	if was, err := h.core.Sessions.Full(ctx); err == nil && was.ID == u.ID && e.Again { // they had to show who they are
+		h.core.Sessions.Flash(ctx, words.New("confirm.done"))
 	}
 	return h.come(c, u, p)
 }

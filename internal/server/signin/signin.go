@@ -220,7 +220,7 @@ func (h *Handler) callback(c echo.Context) error {
 		}
 		return h.link(c, u, personOf(i, claims))
 	}
-	return h.arrive(c, i, claims, e.After)
+	return h.arrive(c, i, claims, e)
 }
 
 // failed shows why somebody could not come in, with the ways that are left. i is nil where it isn't known from which

@@ -160,6 +160,11 @@ func TestAnAccountIsLinkedOnceAndThenSignsIn(t *testing.T) {
 	require.Equal(t, "Bea", again.who())
 	require.Contains(t, again.do(http.MethodGet, "/api/v1/sessions", nil).Body.String(), `"way":"openid"`)
 
+	// who is asked again by it, to confirm something, goes on with that
+	w = again.comes(h.far, "/sign-in/oidc?again=yes&after=/settings/programs")
+	require.Equal(t, "/settings/programs", to(t, w))
+	require.Contains(t, again.page("/settings/programs"), "Nothing has changed yet; go on")
+
 	// it ends there, and what began with it ends, too
 	id := h.listed(again)[0]
 	require.Equal(t, http.StatusNoContent, again.do(http.MethodDelete, "/api/v1/identities/"+id, nil).Code)
