@@ -145,7 +145,8 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)
-	signedIn := sessions.New(k)
+	var elsewhere *signin.Handler
+	signedIn := sessions.New(k, func(issuer string) string { return elsewhere.NameOf(issuer) })
 	asking := asks.New(k, c.Asks)
 	first := welcome.New(k, c.Store, statuses, changeable(c), c.Asks)
 	drawn := cards.New(k, rows)
@@ -163,7 +164,6 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 		c.Issuers = openid.New(c.Client, config.OpenID{})
 	}
 	k.Sessions.EndOfIssuers(func() time.Duration { return c.Issuers.Settings().Session })
-	var elsewhere *signin.Handler
 	beside := factors.New(factors.Options{Core: k, Store: c.Store, Accounts: c.Accounts, Issuers: c.Issuers.Addresses,
 		Again: func(by accounts.Arrival) string { return elsewhere.Again(by) }})
 	elsewhere = signin.New(signin.Options{Core: k, Issuers: c.Issuers, Store: c.Store, Links: links, Steps: first,

@@ -14,10 +14,13 @@ import (
 )
 
 // Handler answers for the sessions of a person.
-type Handler struct{ core *core.Core }
+type Handler struct {
+	core   *core.Core
+	called func(issuer string) string
+}
 
-// New returns a Handler.
-func New(k *core.Core) *Handler { return &Handler{k} }
+// New returns a Handler. called returns what people call an issuer of OpenID Connect.
+func New(k *core.Core, called func(issuer string) string) *Handler { return &Handler{k, called} }
 
 // Pages adds the routes of the forms, which belong to the page of the account.
 func (h *Handler) Pages(g *echo.Group) {
@@ -154,5 +157,5 @@ const page = "/settings/account#sessions"
 // Part returns the sessions of the user of a request as a part of a page.
 func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error) {
 	all, err := h.core.Sessions.Of(ctx, user)
-	return part(all, h.core.Sessions.Current(ctx)), err
+	return part(all, h.core.Sessions.Current(ctx), h.called), err
 }

@@ -91,16 +91,16 @@ func (h *Handler) remove(c echo.Context) error {
 			return err
 		}
 		h.core.NoteAccess(c, "identity unlinked", activity.Entry{User: user, Action: activity.IdentityUnlinked,
-			Subject: h.nameOf(i.Issuer)})
-		h.core.TellAccess(ctx, user, core.ToldIdentityUnlinked, "Issuer", words.Plain(h.nameOf(i.Issuer)))
+			Subject: h.NameOf(i.Issuer)})
+		h.core.TellAccess(ctx, user, core.ToldIdentityUnlinked, "Issuer", words.Plain(h.NameOf(i.Issuer)))
 		_, err = h.core.Sessions.EndThere(ctx, user, i.Issuer, "")
 		return err
 	}
 	return library.ErrNotFound
 }
 
-// nameOf is what people call an issuer; one that is not set up any more has its address.
-func (h *Handler) nameOf(issuer string) string {
+// NameOf returns what people call an issuer; one that is not set up any more has its address.
+func (h *Handler) NameOf(issuer string) string {
 	if i := h.issuers.Named(issuer); i != nil {
 		return i.Called()
 	}
@@ -170,7 +170,7 @@ func (h *Handler) Part(ctx context.Context, user int64) (templ.Component, error)
 		words.T(ctx, "openid.since"), words.T(ctx, "account.used"), words.T(ctx, "account.action")}}
 	for _, i := range all {
 		v.Table.Rows = append(v.Table.Rows, ui.Line{Cells: []templ.Component{
-			ui.Labelled("identity-"+idOf(i), h.nameOf(i.Issuer)), ui.Name(i.Name), ui.Time(i.CreatedAt, ui.Ago),
+			ui.Labelled("identity-"+idOf(i), h.NameOf(i.Issuer)), ui.Name(i.Name), ui.Time(i.CreatedAt, ui.Ago),
 			ui.Time(i.UsedAt, ui.Ago), ui.Button(ui.Action{Label: words.T(ctx, "openid.unlink"),
 				Post: ownPath + "/" + idOf(i) + "/remove", DescribedBy: "identity-" + idOf(i)}),
 		}})

@@ -159,6 +159,7 @@ func TestAnAccountIsLinkedOnceAndThenSignsIn(t *testing.T) {
 	require.Equal(t, "/listens", to(t, again.comes(h.far, "/sign-in/oidc?after=/listens")))
 	require.Equal(t, "Bea", again.who())
 	require.Contains(t, again.do(http.MethodGet, "/api/v1/sessions", nil).Body.String(), `"way":"openid"`)
+	require.NotContains(t, again.page("/settings/account"), "OpenID Connect")
 
 	// who is asked again by it, to confirm something, goes on with that
 	w = again.comes(h.far, "/sign-in/oidc?again=yes&after=/settings/programs")
