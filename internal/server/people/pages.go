@@ -152,7 +152,11 @@ func (h *Users) nameForm(c echo.Context) error {
 		p := h.core.Problem(c, err)
 		return h.showPerson(c, p.Status, u, personView{Problem: p.Detail, Name: name})
 	}
-	return h.core.Done(c, personPath(u), words.New("person.renamed", "Before", u.Name, "Name", renamed.Name))
+	said := "person.renamed"
+	if u.PasswordHash == "" {
+		said = "person.renamed_only"
+	}
+	return h.core.Done(c, personPath(u), words.New(said, "Before", u.Name, "Name", renamed.Name))
 }
 
 func personPath(u accounts.User) string { return peoplePath + "/" + strconv.FormatInt(u.ID, 10) }

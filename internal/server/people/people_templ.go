@@ -363,7 +363,7 @@ func person(v personView) templ.Component {
 				return nil
 			})
 			templ_7745c5c3_Err = ui.Section(ui.Part{Title: words.T(ctx, "person.password"),
-				Lead: words.T(ctx, "person.password_lead", "Name", v.User.Name)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
+				Lead: v.passwordLead(ctx)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var14), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -424,9 +424,9 @@ func person(v personView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var17 string
-					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(words.T(ctx, "person.sign_out_help"))
+					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(v.signOutHelp(ctx))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/server/people/people.templ`, Line: 82, Col: 77}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `internal/server/people/people.templ`, Line: 82, Col: 59}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {

@@ -139,6 +139,9 @@ func (v personView) lead(ctx context.Context) string {
 func (v personView) nameForm(ctx context.Context) ui.Form {
 	f := ui.Field{Name: "name", Label: words.T(ctx, "people.name"), Value: v.User.Name, MaxLength: "64",
 		Autocomplete: "off", Required: true, Exact: true, Help: words.T(ctx, "person.name_help")}
+	if v.PasswordHash == "" {
+		f.Help = words.T(ctx, "person.name_shown")
+	}
 	if v.Problem != "" {
 		f.Value, f.Problem, f.Autofocus = v.Name, v.Problem, true
 	}
@@ -164,6 +167,22 @@ func (v personView) role(ctx context.Context) (lead string, do []ui.Action) {
 	}
 	return words.T(ctx, "person.role_admin", "Name", v.User.Name),
 		change(accounts.Member, words.T(ctx, "person.make_member"))
+}
+
+// passwordLead says what a link for a password does.
+func (v personView) passwordLead(ctx context.Context) string {
+	if v.PasswordHash == "" {
+		return words.T(ctx, "person.password_none", "Name", v.User.Name)
+	}
+	return words.T(ctx, "person.password_lead", "Name", v.User.Name)
+}
+
+// signOutHelp says what stays when the person is signed out everywhere.
+func (v personView) signOutHelp(ctx context.Context) string {
+	if v.PasswordHash == "" {
+		return words.T(ctx, "person.sign_out_tokens")
+	}
+	return words.T(ctx, "person.sign_out_help")
 }
 
 // signedIn says in how many browsers the person is signed in.

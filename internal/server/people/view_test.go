@@ -40,6 +40,20 @@ func TestPagesOfPeopleAreSound(t *testing.T) {
 	}
 }
 
+// Of somebody without a password nothing is said that is true of one.
+func TestWhoHasNoPasswordIsToldOfRightly(t *testing.T) {
+	t.Parallel()
+	page := func(hash string) string {
+		u := accounts.User{ID: 2, Name: "Bea", Role: accounts.Member, CreatedAt: time.Now(), PasswordHash: hash}
+		return uitest.HTML(t, words.English, person(personView{about: about{User: u}, Sessions: 2}))
+	}
+	for _, said := range []string{"the old password works", "They sign in with it", "The password stays the same"} {
+		require.Contains(t, page("a hash"), said)
+		require.NotContains(t, page(""), said)
+	}
+	require.Contains(t, page(""), "Bea signs in without a password.")
+}
+
 func TestWhoseRoleCanBeChanged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
