@@ -34,6 +34,8 @@ type Problem struct {
 	NewAccount string     `json:"new_account,omitempty"`
 	// Fields says what is wrong with each of several fields, by name.
 	Fields map[string]string `json:"fields,omitempty" doc:"What is wrong, by field."`
+
+	ofAccount bool // see Refusal
 }
 
 // Seconds after which a request is worth repeating.

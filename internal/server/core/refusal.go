@@ -23,6 +23,7 @@ type Refusal struct {
 	Status                 int
 	Title, Detail          words.Text
 	Until                  time.Time // of a wait
+	OfAccount              bool      // the page of the person's own account is where to go on
 	OldAccount, NewAccount string    // of a choice between accounts
 	// Fields says what is wrong with each of several fields, by name.
 	Fields    map[string]words.Text
@@ -40,7 +41,7 @@ func (r *Refusal) Error() string { return r.Title.String() }
 // Problem returns the refusal in the language of a context.
 func (r *Refusal) Problem(ctx context.Context) *Problem {
 	p := &Problem{Type: "about:blank", Status: r.Status, Title: r.Title.T(ctx), Detail: r.Detail.T(ctx),
-		OldAccount: r.OldAccount, NewAccount: r.NewAccount}
+		OldAccount: r.OldAccount, NewAccount: r.NewAccount, ofAccount: r.OfAccount}
 	if !r.Until.IsZero() {
 		until := r.Until.UTC()
 		p.Until = &until

@@ -372,7 +372,9 @@ func (h *Handler) remove(c echo.Context) (p passkey, err error) {
 	ctx := c.Request().Context()
 	err = h.store.RemoveFactor(ctx, p.User, p.ID, h.Works())
 	if errors.Is(err, accounts.ErrLastWay) {
-		return p, core.Check(words.New("passkeys.last"))
+		refusal := core.Check(words.New("passkeys.last"))
+		refusal.OfAccount = true
+		return p, refusal
 	}
 	if err != nil {
 		return p, err

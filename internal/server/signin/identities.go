@@ -86,7 +86,7 @@ func (h *Handler) remove(c echo.Context) error {
 		err := h.store.RemoveIdentity(ctx, user, i.Issuer, i.Subject, h.works())
 		if errors.Is(err, accounts.ErrLastWay) {
 			return &core.Refusal{Status: http.StatusConflict, Title: words.New("openid.last"),
-				Detail: words.New("openid.last_text")}
+				Detail: words.New("openid.last_text"), OfAccount: true}
 		} else if err != nil {
 			return err
 		}

@@ -233,6 +233,7 @@ func TestNewPeopleGetAccounts(t *testing.T) {
 	}
 	w = v.do(http.MethodPost, "/settings/account/identities/"+h.listed(v)[0]+"/remove", url.Values{})
 	require.Equal(t, http.StatusConflict, w.Code)
+	require.Regexp(t, `<p><a href="/settings/account">Your account</a></p>`, text(w))
 
 	// another person with a name that is taken chooses one
 	h.far.Subject, h.far.Claims["preferred_username"] = "another", "BEA"
