@@ -162,7 +162,7 @@ func TestEachIssuerIsTried(t *testing.T) {
 	}
 	w := v.do(http.MethodPost, "/settings/server/sign-in", url.Values{"issuer": {"oidc2"}})
 	require.Equal(t, "0; url=/sign-in/oidc2", w.Header().Get("Refresh"))
-	require.Equal(t, "/settings/server/sign-in", to(t, v.comes(second, "/sign-in/oidc2")))
+	require.Equal(t, "/settings/server/sign-in#result", to(t, v.comes(second, "/sign-in/oidc2")))
 	require.Contains(t, v.page("/settings/server/sign-in"), "The claims from Work")
 }
 

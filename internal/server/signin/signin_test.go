@@ -425,7 +425,7 @@ func TestAnAdministratorTriesTheIssuer(t *testing.T) {
 	h := withIssuer(t, func(s *config.Issuer) { s.AllowGroup, s.AdminGroup = "music", "admins" })
 	_, err := h.Accounts.Create(t.Context(), "Dan", servertest.Password, accounts.Admin, false)
 	require.NoError(t, err)
-	h.far.Claims = map[string]any{"preferred_username": "<b>dan", "groups": []string{"music"}}
+	h.far.Claims = map[string]any{"preferred_username": "<b>dan", "groups": []string{"music"}, "auth_time": 0}
 	v := h.visitor()
 	v.signIn("Bea", "/")
 	require.Equal(t, http.StatusForbidden, v.do(http.MethodGet, "/settings/server/sign-in", nil).Code)
@@ -433,10 +433,10 @@ func TestAnAdministratorTriesTheIssuer(t *testing.T) {
 	v.signIn("Dan", "/")
 	require.Contains(t, v.page("/settings/server/sign-in"), "https://music.example.org/sign-in/oidc/callback")
 	require.Equal(t, http.StatusOK, v.do(http.MethodPost, "/settings/server/sign-in", url.Values{}).Code)
-	require.Equal(t, "/settings/server/sign-in", to(t, v.comes(h.far, "/sign-in/oidc")))
+	require.Equal(t, "/settings/server/sign-in#result", to(t, v.comes(h.far, "/sign-in/oidc")))
 	page := v.page("/settings/server/sign-in")
 	for _, said := range []string{"preferred_username", "<b>dan", "because you are in the group “music”",
-		"because you aren't in the group “admins”", "No account here is linked to you"} {
+		"because you aren't in the group “admins”", "No account here is linked to you", `id="result"`, "not said"} {
 		require.Contains(t, page, said)
 	}
 	require.NotContains(t, v.page("/settings/server/sign-in"), "preferred_username", "it is shown once")

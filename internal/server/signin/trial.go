@@ -56,7 +56,7 @@ func (h *Handler) tested(c echo.Context, i *openid.Issuer, u accounts.User, clai
 	if err := h.core.Sessions.Keep(ctx, keptClaims, t); err != nil {
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, testPath)
+	return c.Redirect(http.StatusSeeOther, testPath+"#result")
 }
 
 // untested keeps why a test failed: the person who set the issuer up can do something about it.
@@ -188,7 +188,7 @@ func (h *Handler) Above(ctx context.Context) (templ.Component, error) {
 	return aboveSettings(names), err
 }
 
-// facts returns claims, the best known first. Times are shown as such.
+// facts returns claims, the best known first. Times are shown as such; 0 says that an issuer doesn't know.
 func facts(ctx context.Context, claims map[string]string) (all []ui.Fact) {
 	known := []string{"iss", "sub", "preferred_username", "name", "email", "groups"}
 	names := make([]string, 0, len(claims))
@@ -200,16 +200,20 @@ func facts(ctx context.Context, claims map[string]string) (all []ui.Fact) {
 	slices.Sort(names)
 	for _, name := range slices.Concat(known, names) {
 		if text, there := claims[name]; there {
-			all = append(all, ui.Fact{Label: name, Value: valueOf(name, text)})
+			all = append(all, ui.Fact{Label: name, Value: valueOf(ctx, name, text)})
 		}
 	}
 	return all
 }
 
-func valueOf(name, text string) templ.Component {
+func valueOf(ctx context.Context, name, text string) templ.Component {
 	var seconds int64
 	if slices.Contains([]string{"iat", "exp", "auth_time"}, name) && json.Unmarshal([]byte(text), &seconds) == nil {
-		return ui.Time(time.Unix(seconds, 0), ui.At)
+		var at time.Time
+		if seconds != 0 {
+			at = time.Unix(seconds, 0)
+		}
+		return ui.TimeOr(at, ui.At, words.T(ctx, "openid.test.unsaid"))
 	}
 	return ui.Name(text)
 }
