@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -36,13 +37,17 @@ var told = map[string]notify.Severity{
 // TellAccess tells a person, once, what has happened to the access to their account. A failure is logged: what they are
 // told of has happened.
 func (k *Core) TellAccess(ctx context.Context, user int64, what string, pairs ...any) {
-	ctx = context.WithoutCancel(ctx)
+	ctx, text := context.WithoutCancel(ctx), what
+	if what == ToldSecondStepOn {
+		if u, err := k.store.UserByID(ctx, user); err == nil && u.Role == accounts.Admin {
+			text = "second_step_on_admin" // there may be no other one to ask
+		}
+	}
 	at := time.Now().UnixMilli()
-	k.Sessions.didItself(ctx, user, at)
-	err := k.notifier.Open(ctx, notify.Notification{User: user, Cause: what, Generation: at,
-		Severity: told[what], Title: words.Each("told.title.", what), Message: words.Each("told.text.", what, pairs...),
-		Action: notify.Action{Label: words.New("told.look"), URL: "/settings/account#sessions"}})
-	if err != nil {
+	n := notify.Notification{User: user, Cause: what, Generation: at, Severity: told[what],
+		Title: words.Each("told.title.", what), Message: words.Each("told.text.", text, pairs...),
+		Action: notify.Action{Label: words.New("told.look"), URL: "/settings/account#sessions"}}
+	if err := errors.Join(k.Sessions.didItself(ctx, user, at), k.notifier.Open(ctx, n)); err != nil {
 		k.Log.Error("a person cannot be told about the access to their account", "user_id", user, "err", err)
 	}
 }
@@ -93,19 +98,17 @@ func (k *Core) SeenAccess(ctx context.Context, user int64) error {
 }
 
 const (
-	ownKey  = "own"
+	ownKey  = "own" // in a session: the generations of what its user was told of its acts
 	mostOwn = 100
 )
 
 // didItself keeps in the session of a user that it has just done what they are told with a generation.
-func (s *Sessions) didItself(ctx context.Context, user, generation int64) {
+func (s *Sessions) didItself(ctx context.Context, user, generation int64) error {
 	if s.Current(ctx) == "" || s.manager.GetInt64(ctx, userKey) != user {
-		return
+		return nil
 	}
 	var own []int64
 	s.Kept(ctx, ownKey, &own)
 	own = append(own, generation)
-	if err := s.Keep(ctx, ownKey, own[max(0, len(own)-mostOwn):]); err != nil {
-		s.log.Error("what a session did cannot be kept", "user_id", user, "err", err)
-	}
+	return s.Keep(ctx, ownKey, own[max(0, len(own)-mostOwn):])
 }

@@ -135,6 +135,23 @@ func TestNobodyClosesWhatWarnsOfThem(t *testing.T) {
 	})
 }
 
+// Nobody tells the only administrator to ask one.
+func TestAnAdministratorIsToldWhatTheyCanDo(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		_, err := p.Accounts.Create(t.Context(), "Dana", servertest.Password, accounts.Admin, false)
+		require.NoError(t, err)
+		for _, one := range []*person{p, {p.Household, "Dana"}} {
+			one.fresh()
+			one.types(servertest.Password)
+			one.turnsOn()
+			page := one.Page("/notifications")
+			require.Equal(t, one.name == "Dana", strings.Contains(page, "the command server reset-password"), one.name)
+			require.Equal(t, one.name == "Bea", strings.Contains(page, "ask an administrator to turn"), one.name)
+		}
+	})
+}
+
 // A clock may be half a minute off, and no further. A code that was used is of no use again, nor is an earlier one.
 func TestACodeIsGoodOnceAndNotForLong(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {

@@ -85,8 +85,12 @@ func (h *Handler) remove(c echo.Context) error {
 		}
 		err := h.store.RemoveIdentity(ctx, user, i.Issuer, i.Subject, h.works())
 		if errors.Is(err, accounts.ErrLastWay) {
-			return &core.Refusal{Status: http.StatusConflict, Title: words.New("openid.last"),
-				Detail: words.New("openid.last_text"), OfAccount: true}
+			detail := words.New("openid.last_text")
+			if core.UserOf(c).Role == accounts.Admin { // there may be no other one to ask
+				detail = words.New("openid.last_admin")
+			}
+			return &core.Refusal{Status: http.StatusConflict, Title: words.New("openid.last"), Detail: detail,
+				OfAccount: true}
 		} else if err != nil {
 			return err
 		}
