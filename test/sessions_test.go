@@ -189,12 +189,14 @@ func TestPassphraseIsPraised(t *testing.T) {
 	}
 	do(t, page, chromedp.Navigate(p.url+"/setup?code="+p.code),
 		typed("Password2", "One more character."), typed("Pass", "6 more characters."),
-		typed("Password2026", "Long enough. A few random words would be better."),
+		typed("Password2026", "Long enough, but the common ones are refused. A few random words would be better."),
 		typed("a few random words", "Good: long and made of words."),
 		typed("пять слов для теста", "Good: long and made of words."),
 		typed("kV8#pLq2!mZx9@wRt5&n", "Good: long."),
-		typed("Password2026", "Long enough."),
+		typed("alice12345", "Long enough"),
 		chromedp.SendKeys(`input[name=name]`, "Alice", byQuery),
+		sees("output.verdict", "Too close to a name."),
+		typed("Password2026", "Long enough"),
 		chromedp.Click(`main form button`, byQuery),
 		sees("#problem", "one of the first that anyone would guess"),
 	)

@@ -16,6 +16,7 @@ var scripted = []string{
 	"script.key_health", "script.key_notifications",
 	"script.password_one_more",
 	"script.password_more", "script.password_words", "script.password_long", "script.password_enough",
+	"script.password_own",
 	"script.push_offer", "script.push_already", "script.push_insecure", "script.push_unable", "script.push_denied",
 	"script.push_refused", "script.push_unreachable", "script.push_name",
 }
