@@ -10,6 +10,7 @@ import (
 	"reprise/internal/accounts"
 	"reprise/internal/config"
 	formats "reprise/internal/imports"
+	"reprise/internal/library"
 	"reprise/internal/openid"
 	sent "reprise/internal/players"
 	"reprise/internal/server/activity"
@@ -50,6 +51,7 @@ import (
 	"reprise/internal/server/weeks"
 	"reprise/internal/server/welcome"
 	"reprise/internal/server/years"
+	"reprise/internal/words"
 )
 
 // Store is what pages and API read and keep: what each resource says that it needs.
@@ -123,6 +125,24 @@ func changeable(c *Config) connections.Settings {
 	return c.Settings
 }
 
+// settingNames returns what names a setting as its page does: by its group or its service, and its label.
+func settingNames(k *core.Core, c *Config) func(ctx context.Context, path string) string {
+	return func(ctx context.Context, path string) string {
+		if c.Settings == nil {
+			return path
+		}
+		i, ok := c.Settings.One(path)
+		if !ok { // of another version
+			return path
+		}
+		of := words.Each("setting.group.", string(i.Group)).T(ctx)
+		if i.Provider != "" {
+			of = k.NameOf(ctx, library.ConnectionID(i.Provider))
+		}
+		return of + " → " + i.Label().T(ctx)
+	}
+}
+
 // newResources makes the parts. A person has at most so many streams; closing ends the open ones.
 func newResources(c *Config, at *reached, streams int, closing context.Context) (*resources, error) {
 	k, err := core.New(core.Options{
@@ -141,7 +161,7 @@ func newResources(c *Config, at *reached, streams int, closing context.Context) 
 	rows := music.NewRows(k, c.Store, c.Art)
 	sources := music.NewSources(k, c.Store, c.Enrichment, c.Guard)
 	files := imports.New(k, c.Store, c.Imports)
-	entries := activity.New(k, c.Store)
+	entries := activity.New(k, c.Store, settingNames(k, c))
 	access := tokens.New(k, c.Store, c.Bus)
 	keys := admin.NewKeys(k, c.Connections, c.Enrichment, c.Digests)
 	breakers := admin.NewBreakers(k, c.Breakers)

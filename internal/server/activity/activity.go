@@ -26,12 +26,15 @@ type Store interface {
 
 // Handler answers for the log of what people and the server did.
 type Handler struct {
-	core  *core.Core
-	store Store
+	core    *core.Core
+	store   Store
+	setting func(ctx context.Context, path string) string
 }
 
-// New returns a Handler.
-func New(k *core.Core, store Store) *Handler { return &Handler{core: k, store: store} }
+// New returns a Handler. setting returns what people call a setting, by its path.
+func New(k *core.Core, store Store, setting func(ctx context.Context, path string) string) *Handler {
+	return &Handler{core: k, store: store, setting: setting}
+}
 
 // Pages adds the routes of the pages.
 func (h *Handler) Pages(g *echo.Group) { g.GET("/activity", h.page) }
@@ -78,11 +81,15 @@ var (
 	ends = []activity.Action{activity.Recovered, activity.BreakerClosed, activity.UplinkBack}
 )
 
-func viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) Activity {
+func (h *Handler) viewOf(ctx context.Context, e activity.Entry, label func(library.ConnectionID) string) Activity {
+	said := e
+	if e.Action == activity.SettingChanged || e.Action == activity.SettingReset {
+		said.Subject = h.setting(ctx, e.Subject)
+	}
 	v := Activity{ID: strconv.FormatInt(e.ID, 10), At: core.Stamp(e.At), Actor: core.Text(e.Actor),
 		Action: string(e.Action), Provider: core.Text(e.Connection.Provider()),
 		Connection: core.Text(string(e.Connection)),
-		Subject:    e.Subject, Request: e.Request(), Message: e.Sentence(words.Plain(label(e.Connection))).T(ctx),
+		Subject:    e.Subject, Request: e.Request(), Message: said.Sentence(words.Plain(label(e.Connection))).T(ctx),
 		Trouble: slices.Contains(troubles, e.Action), End: slices.Contains(ends, e.Action)}
 	if e.Times > 1 {
 		v.Times = e.Times
@@ -100,7 +107,7 @@ func (h *Handler) entries(c echo.Context, f activity.Filter, before string, limi
 		return nil, "", err
 	}
 	page, next, err := h.store.Activity(ctx, f, before, limit)
-	return core.ViewAll(page, func(e activity.Entry) Activity { return viewOf(ctx, e, label) }), next, err
+	return core.ViewAll(page, func(e activity.Entry) Activity { return h.viewOf(ctx, e, label) }), next, err
 }
 
 // asked returns the page of entries that the query of a request selects.

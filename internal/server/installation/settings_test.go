@@ -69,7 +69,12 @@ func TestSettingsAreChangedByTheAPI(t *testing.T) {
 	require.Equal(t, http.StatusOK, change(h, `{"sync.workers": null}`).Code)
 	require.Equal(t, 8.0, settingOf(h, "sync.workers").Value)
 
-	require.Contains(t, h.Page("/activity"), "sync.workers")
+	for _, said := range []string{"changed the setting “YouTube → API keys”.",
+		"changed the setting “Checking for new music → Connections at once”.",
+		"set “Checking for new music → Connections at once” back to its default."} {
+		require.Contains(t, h.Page("/activity"), said)
+	}
+	require.Contains(t, h.Do(http.MethodGet, "/api/v1/activity", "", "").Body.String(), `"subject":"sync.workers"`)
 	require.NotContains(t, h.Page("/activity"), "first-key")
 }
 
