@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"reprise/internal/delivery"
 	"reprise/internal/imports"
 	"reprise/internal/library"
+	rules "reprise/internal/playrules"
 )
 
 // restore imports listens as Reprise exported them.
@@ -53,4 +55,24 @@ func TestRestoredListensAreForwardedOnce(t *testing.T) {
 		library.StoredListen{Listen: library.Listen{Track: library.Track{Title: "Two", Artist: "A"}, PlayedAt: at(9)},
 			Sources: []library.Source{{Connection: "spotify", SourceID: "c"}}})
 	require.Equal(t, []string{"lastfm scheduled: Two"}, enqueued(t, s, user))
+}
+
+// A listen that is here already, with all its sources, gets what rules withhold in the archive.
+func TestWhatAnArchiveWithholdsHoldsForListensThatAreHere(t *testing.T) {
+	s, user := setup(t)
+	forward(t, s, user, "lastfm", 10, -60)
+	save(t, s, user, "spotify", track("Secret", 0), track("Other", 5))
+	page, _, err := s.Listens(t.Context(), user, "", 10)
+	require.NoError(t, err)
+	require.Equal(t, "Secret", page[1].Title)
+	secret := page[1]
+	secret.Ruled = &library.Ruled{Withheld: []library.Withheld{{To: "lastfm", By: library.RuleName{ID: rules.Gone}},
+		{To: "listenbrainz", By: library.RuleName{ID: rules.Gone}}}}
+	v := restore(t, s, user, secret)
+	require.Equal(t, []int{0, 1}, []int{v.Added, v.Known})
+	require.Equal(t, []string{"lastfm scheduled: Other"}, enqueued(t, s, user), "what waits isn't sent")
+	n, err := s.StartForwarding(t.Context(), delivery.Rule{User: user, Connection: "listenbrainz",
+		Kind: delivery.Scrobble, Batch: 10, Since: at(-60)}, true)
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "nor does a service that is connected later get it")
 }

@@ -321,7 +321,11 @@ func (s *Store) followRestored(ctx context.Context, tx *sql.Tx, user int64, all 
 	var times, joined []int64
 	by := map[library.ConnectionID][]*library.Listen{}
 	for _, r := range all {
-		if !r.fresh && len(r.gets) == 0 {
+		if !r.fresh && len(r.gets) == 0 { // all of its sources are here
+			if r.id > 0 && r.Ruled != nil && len(r.Ruled.Withheld) > 0 {
+				held.AddRuled(r.id, r.Ruled)
+				joined = append(joined, r.id)
+			}
 			continue
 		}
 		one := delivery.Play{Listen: r.id, At: r.at, Fresh: r.fresh, Guess: r.Approximate, Others: r.Sources}
