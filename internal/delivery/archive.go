@@ -27,7 +27,7 @@ type Archived struct {
 
 // monthStore reads a month's listens.
 type monthStore interface {
-	// Month yields the listens with from ≤ played at < to, the oldest first.
+	// Month yields the listens with from ≤ played at < to, the oldest first, with what rules did to them.
 	Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error]
 }
 

@@ -223,7 +223,7 @@ func forwardedListens(target connections.Account) string {
 		ORDER BY l.played_at DESC, l.id DESC LIMIT $3`
 }
 
-// Month yields the listens with from ≤ played at < to, the oldest first.
+// Month yields the listens with from ≤ played at < to, the oldest first, with what rules did to them.
 func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.Seq2[library.StoredListen, error] {
 	return func(yield func(library.StoredListen, error) bool) {
 		at, id := db.Millis(from), int64(0)
@@ -235,6 +235,9 @@ func (s *Store) Month(ctx context.Context, user int64, from, to time.Time) iter.
 				user, at, id, db.Millis(from), db.Millis(to), pageSize)
 			if err == nil {
 				err = s.listens.AddSources(ctx, page)
+			}
+			if err == nil {
+				err = s.listens.AddRuled(ctx, user, page)
 			}
 			if err != nil {
 				yield(library.StoredListen{}, err)
