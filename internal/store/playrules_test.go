@@ -435,3 +435,31 @@ func TestARuleLeavesAloneWhatIsAddedByHand(t *testing.T) {
 	_, err = r.ApplyPlayRule(t.Context(), gone)
 	require.ErrorIs(t, err, library.ErrNotFound, "it was deleted meanwhile")
 }
+
+// What is exported says what rules did, but not to listens that their person has renamed since.
+func TestAnExportSaysWhatRulesDid(t *testing.T) {
+	t.Parallel()
+	r := newRuler(t)
+	rename := r.rule(remastered)
+	secret := r.rule(playrules.Rule{Name: "Secret", Kind: playrules.Withhold, Artist: "sigur"})
+	save(t, r.Store, r.user, "spotify", track("Angie - Remastered 2009", 10), track("Mine - Remastered 2009", 20))
+	page, _, err := r.Listens(t.Context(), r.user, "", 10)
+	require.NoError(t, err)
+	own := "My own"
+	_, err = r.EditListen(t.Context(), r.user, page[0].ID, library.Change{Title: &own})
+	require.NoError(t, err)
+	later := page[1].PlayedAt.Add(time.Second)
+	_, err = r.EditListen(t.Context(), r.user, page[1].ID, library.Change{PlayedAt: &later})
+	require.NoError(t, err)
+	held := []library.Withheld{{By: library.RuleName{ID: secret.ID, Name: "Secret"}}}
+	var said []library.StoredListen
+	for l, err := range r.Month(t.Context(), r.user, at(0), at(60)) {
+		require.NoError(t, err)
+		said = append(said, l)
+	}
+	require.Len(t, said, 2)
+	require.Equal(t, "Angie - Remastered 2009", said[0].Ruled.Was.Title)
+	require.Equal(t, &library.Ruled{Was: said[0].Ruled.Was, Withheld: held,
+		Renamed: []library.RuleName{{ID: rename.ID, Name: "Mine"}}}, said[0].Ruled, "only the time is their own")
+	require.Equal(t, &library.Ruled{Withheld: held}, said[1].Ruled)
+}

@@ -8,7 +8,8 @@ import (
 	"reprise/internal/store/playrules"
 )
 
-// AddRuled adds to a person's listens what their rules did to them.
+// AddRuled adds to a person's listens what their rules did to them. Of those that they have given other names since,
+// the names before are left out: elsewhere, undoing the rule would take the person's own names.
 func (s *Store) AddRuled(ctx context.Context, user int64, page []library.StoredListen) error {
 	var renamed, withheld bool
 	err := s.db.Reader.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM ruled_listens WHERE user_id = $1),
@@ -49,7 +50,11 @@ func (s *Store) AddRuled(ctx context.Context, user int64, page []library.StoredL
 			}
 			return none, nil
 		}, `SELECT r.listen_id, r.rules, p.title, p.artist, p.album, p.isrc, p.recording_mbid FROM ruled_listens r
-			JOIN spellings p ON p.id = r.spelling_id WHERE +r.user_id = $1 AND r.listen_id IN `+these, args...)
+			JOIN spellings p ON p.id = r.spelling_id
+			LEFT JOIN listens l ON l.id = r.listen_id LEFT JOIN removed_listens d ON d.id = r.listen_id
+			WHERE +r.user_id = $1 AND NOT EXISTS (SELECT 1 FROM edited_listens e WHERE e.user_id = r.user_id
+				AND e.listen_id = r.listen_id AND e.spelling_id <> coalesce(l.spelling_id, d.spelling_id))
+			AND r.listen_id IN `+these, args...)
 		if err != nil {
 			return err
 		}
