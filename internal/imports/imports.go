@@ -175,6 +175,8 @@ type Store interface {
 	// what rules did to it, unless one of its sources is stored already. archived has the ids of the archive's rules,
 	// which are not applied again.
 	SaveRestored(ctx context.Context, v Import, listens []library.StoredListen, archived []int64) (Import, error)
+	// UserConnections returns a person's connections.
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	// PlayRules returns a person's rules for their plays.
 	PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error)
 	// RestorePlayRules adds those of some rules that the person lacks, as far as there may be so many.

@@ -136,6 +136,8 @@ func restored(r library.ListenRecord) row {
 type archived struct {
 	here map[int64]int64  // their ids by those in the archive
 	by   map[string]int64 // the ids of the person's rules by their names
+
+	connections []library.Connection // of the person
 }
 
 // ids returns the ids of the archive's rules.
@@ -154,7 +156,8 @@ func (a archived) find(r library.RuleName) library.RuleName {
 	return r
 }
 
-// settle gives the rules that a listen names the ids that they have here.
+// settle gives the rules and the connections that a listen names the ids that they have here. What was withheld from an
+// account whose id another one has here is withheld everywhere.
 func (a archived) settle(v *library.Ruled) {
 	if v == nil {
 		return
@@ -163,7 +166,12 @@ func (a archived) settle(v *library.Ruled) {
 		v.Renamed[i] = a.find(v.Renamed[i])
 	}
 	for i := range v.Withheld {
-		v.Withheld[i].By = a.find(v.Withheld[i].By)
+		w := &v.Withheld[i]
+		w.By = a.find(w.By)
+		to, ok := library.Here(a.connections, w.To, w.Account)
+		if w.To = to; !ok {
+			w.To = playrules.Everywhere
+		}
 	}
 	if v.Ignored != (library.RuleName{}) {
 		v.Ignored = a.find(v.Ignored)
@@ -176,19 +184,23 @@ func (j *job) rules(ctx context.Context, e *export) error {
 	if j.at.Connection != Reprise {
 		return nil
 	}
+	store := j.r.c.Store
+	connections, err := store.UserConnections(ctx, j.at.User)
+	if err != nil {
+		return err
+	}
 	var all []playrules.Rule
 	begins := j.at.Entry == 0 && j.at.EntryRow == 0
 	if e.rules != nil {
 		in, err := e.rules()
 		if err == nil {
-			all, err = playrules.Read(in)
+			all, err = playrules.Read(in, connections)
 			err = errors.Join(err, in.Close())
 		}
 		if err != nil && begins {
 			j.at.bad(words.New("import.row.file", "File", playrules.FileName, "Why", words.New("import.row.rule")))
 		}
 	}
-	store := j.r.c.Store
 	if begins && !j.at.Preview && len(all) > 0 {
 		right := slices.DeleteFunc(slices.Clone(all), func(r playrules.Rule) bool { return !r.Check().IsZero() })
 		err := j.attempt(ctx, func() error { return store.RestorePlayRules(ctx, j.at.User, right) })
@@ -197,7 +209,7 @@ func (j *job) rules(ctx context.Context, e *export) error {
 		}
 	}
 	have, err := store.PlayRules(ctx, j.at.User)
-	j.archived = archived{map[int64]int64{}, map[string]int64{}}
+	j.archived = archived{map[int64]int64{}, map[string]int64{}, connections}
 	for i, r := range all {
 		at := slices.IndexFunc(have, r.Same)
 		if at >= 0 && r.ID != 0 {

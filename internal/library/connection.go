@@ -59,6 +59,33 @@ func (c Connection) AccountKey() string {
 	return c.Provider() + " " + strings.ToLower(c.AccountID)
 }
 
+// AccountHash tells the connection's account from others in exports, and says nothing about it; empty without an
+// account.
+func (c Connection) AccountHash() string {
+	if c.AccountID == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(c.AccountKey()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Here returns which of a person's connections is one of an export from elsewhere, whose account has a hash. It is the
+// one with that account; else the id itself, which ok is false for if that is another account here.
+func Here(have []Connection, id ConnectionID, account string) (here ConnectionID, ok bool) {
+	ok = true
+	for _, c := range have {
+		hash := c.AccountHash()
+		if account == "" || hash == "" || c.Provider() != id.Provider() {
+			continue
+		}
+		if hash == account {
+			return c.ID, true
+		}
+		ok = ok && c.ID != id
+	}
+	return id, ok
+}
+
 // Label returns what people read for the connection: the name that its user gave it, or the provider's, with a number
 // from the second connection on.
 func (c Connection) Label(displayName string) string {

@@ -18,8 +18,9 @@ type RuleName struct {
 
 // Withheld says that a rule keeps a listen from being sent to a connection; to any, if that is empty.
 type Withheld struct {
-	To ConnectionID
-	By RuleName
+	To      ConnectionID
+	By      RuleName
+	Account string // of To; see [Connection.AccountHash]
 }
 
 // RuleRecord is a RuleName as programs read it.
@@ -41,6 +42,7 @@ type RenamedRecord struct {
 // WithheldRecord is a Withheld as programs read it.
 type WithheldRecord struct {
 	Connection ConnectionID `json:"connection" doc:"Where it isn't sent; empty: nowhere at all."`
+	Account    string       `json:"account,omitempty" doc:"A hash that tells its account from others; left out if that isn't known."`
 	RuleRecord
 }
 
@@ -76,7 +78,7 @@ func (v *Ruled) Record() *RuledRecord {
 		}
 	}
 	for _, w := range v.Withheld {
-		r.Withheld = append(r.Withheld, WithheldRecord{w.To, w.By.record()})
+		r.Withheld = append(r.Withheld, WithheldRecord{w.To, w.Account, w.By.record()})
 	}
 	if v.Ignored != (RuleName{}) {
 		by := v.Ignored.record()
@@ -114,7 +116,7 @@ func (r *RuledRecord) stored() *Ruled {
 	}
 	for _, w := range r.Withheld {
 		if to, ok := ParseConnectionID(string(w.Connection)); ok || w.Connection == "" {
-			v.Withheld = append(v.Withheld, Withheld{to, w.named()})
+			v.Withheld = append(v.Withheld, Withheld{to, w.named(), w.Account})
 		}
 	}
 	if r.Ignored != nil {

@@ -76,12 +76,20 @@ type filed struct {
 }
 
 type file struct {
-	Rules []filed `json:"rules"`
+	Rules    []filed                         `json:"rules"`
+	Accounts map[library.ConnectionID]string `json:"accounts,omitempty"` // hashes, by the connections that rules name
 }
 
-// Write writes rules to a file.
-func Write(w io.Writer, rules []Rule) error {
-	f := file{Rules: make([]filed, len(rules))}
+// Write writes rules to a file, and with the accounts of connections that they name, if the file is for the same person
+// elsewhere.
+func Write(w io.Writer, rules []Rule, all []library.Connection) error {
+	f := file{Rules: make([]filed, len(rules)), Accounts: map[library.ConnectionID]string{}}
+	for _, c := range all {
+		names := func(r Rule) bool { return r.Source == c.ID || slices.Contains(r.To, c.ID) }
+		if hash := c.AccountHash(); hash != "" && slices.ContainsFunc(rules, names) {
+			f.Accounts[c.ID] = hash
+		}
+	}
 	for i, r := range rules {
 		f.Rules[i] = filed{ID: strconv.FormatInt(r.ID, 10), Record: RecordOf(r), To: []string{}, Zone: r.Zone}
 		for _, to := range r.To {
@@ -95,8 +103,10 @@ func Write(w io.Writer, rules []Rule) error {
 }
 
 // Read reads the rules in a file, also one in the API's form. They have the ids that they had where it was written; 0
-// for none. They are not checked. It returns [ErrFile] if there are none to be read.
-func Read(from io.Reader) ([]Rule, error) {
+// for none. They are not checked. They name the connections that the person has here with the accounts that the file
+// says. Where another account has the id of one that is not here, a rule that withholds does so everywhere, and one about
+// what comes from it is off. Read returns [ErrFile] if there are none to be read.
+func Read(from io.Reader, here []library.Connection) ([]Rule, error) {
 	body, err := io.ReadAll(io.LimitReader(from, MostFile))
 	if err != nil {
 		return nil, err
@@ -109,11 +119,32 @@ func Read(from io.Reader) ([]Rule, error) {
 	for i, v := range f.Rules {
 		rules[i] = v.Rule(v.To)
 		rules[i].ID, _ = strconv.ParseInt(v.ID, 10, 64) // 0
+		rules[i].move(here, f.Accounts)
 		if _, ok := words.ZoneNamed(v.Zone); ok {
 			rules[i].Zone = v.Zone
 		}
 	}
 	return rules, nil
+}
+
+// move gives the connections that a rule names the ids that they have here.
+func (r *Rule) move(here []library.Connection, accounts map[library.ConnectionID]string) {
+	to := make([]library.ConnectionID, 0, len(r.To))
+	for _, id := range r.To {
+		id, ok := library.Here(here, id, accounts[id])
+		if !ok {
+			to = nil
+			break
+		}
+		if !slices.Contains(to, id) {
+			to = append(to, id)
+		}
+	}
+	if r.To = to; len(to) == 0 {
+		r.To = nil
+	}
+	source, ok := library.Here(here, r.Source, accounts[r.Source])
+	r.Source, r.Off = source, r.Off || !ok
 }
 
 // Same reports whether two rules are one, whatever their ids, their people and the zones of their times.

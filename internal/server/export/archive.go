@@ -91,8 +91,12 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 	if err != nil {
 		return err
 	}
+	connections, err := h.store.UserConnections(ctx, u.ID)
+	if err != nil {
+		return err
+	}
 	err = p.add(packed{Name: playrules.FileName, Kind: "rules"}, func(w io.Writer) (int, error) {
-		return len(rules), playrules.Write(w, rules)
+		return len(rules), playrules.Write(w, rules, connections)
 	})
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ type Store interface {
 	IgnoredPlays(ctx context.Context, user int64, before string, limit int) (page []library.StoredListen, next string,
 		err error)
 	PlayRules(ctx context.Context, user int64) ([]playrules.Rule, error)
+	UserConnections(ctx context.Context, user int64) ([]library.Connection, error)
 	CountFound(ctx context.Context, f library.ListenFilter) (int, error)
 	CountPlaylists(ctx context.Context, user int64) (int, error)
 	PlaylistsPart(ctx context.Context, user int64, offset, limit int) ([]library.StoredPlaylist, error)

@@ -239,3 +239,56 @@ func TestAnArchiveWithoutRulesIsImported(t *testing.T) {
 		require.Equal(t, map[int64]playrules.Done{private.ID: {Withheld: 1}}, done)
 	})
 }
+
+// Connections are numbered as they are connected: on another server, the same id may be another account.
+func TestAnArchiveKnowsAccountsByMoreThanTheirNumbers(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		connect := func(h ruled, id library.ConnectionID, account string) {
+			t.Helper()
+			_, err := h.DB.SaveConnection(t.Context(), library.Connection{User: h.User, ID: id, AccountID: account,
+				Account: account, AuthorizedAt: time.Now()})
+			require.NoError(t, err)
+		}
+		old := ruled{servertest.New(t, delivery.Options{})}
+		connect(old, "lastfm", "work")
+		connect(old, "lastfm-2", "private")
+		connect(old, "koito", "only-there")
+		old.rule(playrules.Rule{Name: "Swapped", Kind: playrules.Withhold, Title: "secret",
+			To: []library.ConnectionID{"lastfm", "webhook"}})
+		old.rule(playrules.Rule{Name: "Another", Kind: playrules.Withhold, Title: "angie",
+			To: []library.ConnectionID{"koito"}})
+		old.rule(playrules.Rule{Name: "From", Kind: playrules.Ignore, Source: "koito"})
+		old.told("spotify", "Song", "Secret", "Angie")
+		whole, files := old.archive()
+		require.NotContains(t, files["rules.json"]+files["listens.jsonl"], "only-there")
+
+		to := ruled{servertest.New(t, delivery.Options{})}
+		connect(to, "lastfm", "private")
+		connect(to, "lastfm-2", "Work")
+		connect(to, "koito", "else")
+		to.bring("reprise.zip", whole)
+		rules, err := to.DB.PlayRules(t.Context(), to.User)
+		require.NoError(t, err)
+		require.Len(t, rules, 3)
+		require.Equal(t, []library.ConnectionID{"lastfm-2", "webhook"}, rules[0].To)
+		require.Empty(t, rules[1].To, "everywhere")
+		require.True(t, rules[2].Off)
+		_, now := to.archive()
+		for title, where := range map[string][]string{"Secret": {"lastfm-2", "webhook"}, "Angie": {""}, "Song": nil} {
+			for line := range strings.Lines(now["listens.jsonl"]) {
+				var l library.ListenRecord
+				require.NoError(t, json.Unmarshal([]byte(line), &l))
+				var got []string
+				if l.Ruled != nil && l.Track == title {
+					for _, w := range l.Ruled.Withheld {
+						got = append(got, string(w.Connection))
+					}
+				}
+				if l.Track == title {
+					require.Equal(t, where, got, title)
+				}
+			}
+		}
+		require.NotContains(t, now["rules.json"], `"lastfm"`)
+	})
+}

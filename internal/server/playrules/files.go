@@ -21,7 +21,7 @@ func (h *Handler) download(c echo.Context) error {
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+playrules.FileName+`"`)
 	c.Response().Header().Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
 	c.Response().WriteHeader(http.StatusOK)
-	return playrules.Write(c.Response(), all)
+	return playrules.Write(c.Response(), all, nil)
 }
 
 // uploadForm adds those rules of a file that the person does not have yet.
@@ -66,7 +66,7 @@ func uploaded(c echo.Context) ([]playrules.Rule, error) {
 		return nil, err
 	}
 	defer f.Close()
-	rules, err := playrules.Read(f)
+	rules, err := playrules.Read(f, nil)
 	if errors.Is(err, playrules.ErrFile) {
 		err = none
 	}

@@ -60,15 +60,17 @@ func (s *Store) AddRuled(ctx context.Context, user int64, page []library.StoredL
 		}
 		_, err = db.List(ctx, s.db.Reader, func(r db.Scanner) (none struct{}, err error) {
 			var listen, rule int64
-			var to library.ConnectionID
-			if err := r.Scan(&listen, &to, &rule); err != nil {
+			var to library.Connection
+			if err := r.Scan(&listen, &to.ID, &rule, &to.AccountID); err != nil {
 				return none, err
 			}
 			v := did(listen)
-			v.Withheld = append(v.Withheld, library.Withheld{To: to, By: by(rule)})
+			v.Withheld = append(v.Withheld, library.Withheld{To: to.ID, By: by(rule),
+				Account: to.AccountHash()})
 			return none, nil
-		}, `SELECT listen_id, connection, rule_id FROM withheld WHERE +user_id = $1 AND listen_id IN `+these+
-			" ORDER BY listen_id, connection, rule_id", args...)
+		}, `SELECT w.listen_id, w.connection, w.rule_id, coalesce(c.account_id, '') FROM withheld w
+			LEFT JOIN connections c ON c.user_id = w.user_id AND c.connection = w.connection
+			WHERE +w.user_id = $1 AND w.listen_id IN `+these+" ORDER BY w.listen_id, w.connection, w.rule_id", args...)
 		return err
 	})
 }
