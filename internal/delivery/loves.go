@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"reprise/internal/library"
 	"reprise/internal/match"
 	"reprise/internal/providers"
 	"reprise/internal/resilience"
+	"reprise/internal/resilience/backoff"
 	"reprise/internal/words"
 )
 
@@ -39,6 +42,60 @@ type loveDeliverer struct {
 	copyWriter
 	store    Store
 	registry *providers.Registry
+	today    dailyCalls
+}
+
+// dailyCalls counts the calls of apps whose service gives a day's quota. A restart forgets them. It is safe for
+// concurrent use.
+type dailyCalls struct {
+	mu sync.Mutex
+	of map[string]callsUntil // by provider and app
+}
+
+// callsUntil is how many calls an app has made since its last reset, and when the next one is.
+type callsUntil struct {
+	n     int
+	reset time.Time
+}
+
+// left returns how many calls the app of a connection may make yet, and when the day ends. limited is false if there is
+// no limit.
+func (d *dailyCalls) left(p *providers.Provider, c library.Connection) (n int, until time.Time, limited bool) {
+	if p.Takes.LovesPerDay == 0 {
+		return 0, until, false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	today := d.now(p, c)
+	return p.Takes.LovesPerDay - today.n, today.reset, true
+}
+
+// take counts a call, and returns false if there may be none.
+func (d *dailyCalls) take(p *providers.Provider, c library.Connection) bool {
+	if p.Takes.LovesPerDay == 0 {
+		return true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	today := d.now(p, c)
+	if today.n >= p.Takes.LovesPerDay {
+		return false
+	}
+	today.n++
+	d.of[c.Provider()+" "+c.App] = today
+	return true
+}
+
+func (d *dailyCalls) now(p *providers.Provider, c library.Connection) callsUntil {
+	if d.of == nil {
+		d.of = map[string]callsUntil{}
+	}
+	now := time.Now()
+	today := d.of[c.Provider()+" "+c.App]
+	if !now.Before(today.reset) {
+		today = callsUntil{reset: p.QuotaReset(now)}
+	}
+	return today
 }
 
 func (d *loveDeliverer) deliver(ctx context.Context, c library.Connection, a *attempt) error {
@@ -46,13 +103,18 @@ func (d *loveDeliverer) deliver(ctx context.Context, c library.Connection, a *at
 	if err != nil || !wanted {
 		return err
 	}
-	hates := d.registry.Get(c.Provider()).Takes.Hates
+	service := d.registry.Get(c.Provider())
+	hates := service.Takes.Hates
 	all, err := d.store.LovesToSend(ctx, a.User, a.Connection, hates, lovesAtOnce)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
 		return d.finish(ctx, a, kept, struct{}{})
+	}
+	if n, until, limited := d.today.left(service, c); limited && n <= 0 {
+		return &backoff.NotBeforeError{State: backoff.State{Kind: backoff.Waiting, Category: resilience.Quota,
+			Scope: resilience.ScopeApp, Until: until}}
 	}
 	err = d.guard.Do(ctx, a.subject(c), func(ctx context.Context, _ resilience.Call, p providers.Adapter) error {
 		there, ok := p.(providers.LoveTaker)
@@ -104,6 +166,9 @@ func (d *loveDeliverer) tell(ctx context.Context, there providers.LoveTaker, c l
 			if v.SourceID = known[v.Key]; v.SourceID == "" {
 				err = refuse(words.New("delivery.song.unknown"))
 			}
+		}
+		if err == nil && !d.today.take(d.registry.Get(c.Provider()), c) {
+			return nil // the rest goes out tomorrow
 		}
 		if err == nil {
 			var id string

@@ -114,7 +114,7 @@ func newWorker(p Parts, opt *options, b *browsers) *worker {
 			Scrobble:      listens,
 			DeleteListens: &deletionDeliverer{guard: p.Guard, store: p.Store, metrics: counts},
 			WritePlaylist: &playlistDeliverer{copies, p.Registry, p.Teller},
-			WriteLoves:    &loveDeliverer{copies, p.Store, p.Registry},
+			WriteLoves:    &loveDeliverer{copyWriter: copies, store: p.Store, registry: p.Registry},
 			Archive:       &monthDeliverer{copies},
 		}}
 	if p.Messenger != nil {

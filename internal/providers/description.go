@@ -44,11 +44,12 @@ type Description struct {
 	Pace  Pace // the default request limit; zero when it is learned from the answers
 	// Contact says when the provider requires the administrator's contact address.
 	Contact      Contact
-	Registration *Registration // how to register the installation; nil when it needs no registration
-	Pool         *Pool         // the pool of API keys; nil without
-	Enriches     *Enriches     // the facts that it has; nil for other providers
-	QuotaDay     string        // whose midnight renews its daily quota: "pacific", "utc"; empty without
-	Tables       Tables        // its error tables, for docs/providers.md
+	Registration *Registration                 // how to register the installation; nil when it needs no registration
+	Pool         *Pool                         // the pool of API keys; nil without
+	Enriches     *Enriches                     // the facts that it has; nil for other providers
+	QuotaDay     string                        // whose midnight renews its daily quota: "pacific", "utc"; empty without
+	QuotaReset   func(now time.Time) time.Time // when a daily quota is renewed next; nil without Takes.LovesPerDay
+	Tables       Tables                        // its error tables, for docs/providers.md
 	// Build returns the live parts of a provider with these settings. Only [Description.New] calls it.
 	Build func(Settings, Installation) (Provider, error)
 }

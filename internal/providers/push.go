@@ -35,7 +35,10 @@ type Takes struct {
 	// LovesKnown means that the LoveTaker takes a track by its SourceID alone, where that is known of what the person
 	// has heard, listed or loved there. It is not searched for.
 	LovesKnown bool
-	Hates      bool // a LoveTaker takes what is hated, too
+	// LovesPerDay is how many calls of Love the connections of one app make at most between two times of
+	// Description.QuotaReset, so that a part of the quota is left for reading; 0 means unlimited.
+	LovesPerDay int
+	Hates       bool // a LoveTaker takes what is hated, too
 }
 
 // Nothing reports whether nothing can be delivered to the provider.

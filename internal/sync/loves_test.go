@@ -16,6 +16,8 @@ import (
 	"reprise/internal/demo"
 	"reprise/internal/enginetest"
 	"reprise/internal/library"
+	"reprise/internal/oauth"
+	"reprise/internal/providers"
 	"reprise/internal/providers/providertest"
 	"reprise/internal/providers/registry"
 	syncer "reprise/internal/sync"
@@ -246,5 +248,40 @@ func TestATrackThatVanishesWhileReadStaysLoved(t *testing.T) {
 		require.Len(t, lovedHere(t, e, user), 451)
 		require.Empty(t, e.Open(user))
 		require.True(t, strings.HasPrefix(string(e.Status(user, "lastfm").Condition), "healthy"))
+	})
+}
+
+// Promise: What people love uses at most half of YouTube's quota of a day, so that reading goes on.
+func TestLovesLeaveQuotaForReading(t *testing.T) {
+	inLove(t, func(t *testing.T, up *enginetest.Upstreams, e *enginetest.Engine, user int64) {
+		up.AddPerson("alice")
+		p := e.Registry.Get("youtube")
+		scopes := append(slices.Clone(p.OAuth.Scopes), p.OAuth.Further[providers.WriteLoves]...)
+		credentials := oauth.Credentials(up.YouTube.Authorize("alice", scopes...))
+		credentials[providers.ScopeField] = strings.Join(scopes, " ")
+		_, err := e.Connections.ConnectOAuth(t.Context(), p, user, oauth.Grant{AuthorizedAt: time.Now(),
+			Credentials: credentials})
+		require.NoError(t, err)
+		likes := 0
+		up.Fail(demo.YouTube, func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/videos/rate") {
+				likes++
+				return enginetest.Answer(r, http.StatusNoContent, ""), nil
+			}
+			return nil, nil
+		})
+		var listed []library.Track
+		for i := range 130 {
+			title := fmt.Sprint("Video ", i)
+			listed = append(listed, library.Track{Title: title, Artist: "Nina", SourceID: fmt.Sprintf("video-%05d", i)})
+			say(t, e, user, title, library.Loved)
+		}
+		require.NoError(t, e.Store.SavePlaylist(t.Context(), user, "youtube", library.Playlist{SourceID: "1",
+			Name: "Mine"}, 0, listed))
+		require.NoError(t, e.Deliveries.KeepLoves(t.Context(), user, "youtube"))
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 100, likes)
+		time.Sleep(25 * time.Hour)
+		require.GreaterOrEqual(t, likes, 130)
 	})
 }

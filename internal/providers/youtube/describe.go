@@ -32,7 +32,9 @@ func Describe() providers.Description {
 			endpoint(channelsRoute), endpoint(playlistsRoute), endpoint(itemsRoute), endpoint(videosRoute),
 			rateEndpoint,
 		},
-		Takes: providers.Takes{Loves: true, LovesKnown: true},
+		// 100 likes are half of the default quota of 10,000 units a day.
+		Takes:      providers.Takes{Loves: true, LovesKnown: true, LovesPerDay: 100},
+		QuotaReset: quotaReset,
 		Settings: []providers.Setting{
 			{Name: "api_url", Kind: providers.BaseURL, Called: true, Default: "https://www.googleapis.com/youtube/v3"},
 			{Name: "auth_url", Kind: providers.PageURL, Default: "https://accounts.google.com/o/oauth2/v2/auth"},
