@@ -259,3 +259,18 @@ func TestATrackThatIsNeverListedIsToldTwice(t *testing.T) {
 		require.Empty(t, r.Said)
 	}
 }
+
+// A service may list by its id alone what was sent to it by that id, such as a video that it doesn't take for music.
+func TestATrackThatIsListedWithoutANameIsThere(t *testing.T) {
+	t.Parallel()
+	v := love("A", 1, friday)
+	v.SourceID = "video"
+	row := library.LoveThere{Love: v, Told: 1}
+	listed := []library.Love{{Score: 1, SourceID: "video", At: friday}, {Score: 1, SourceID: "other", At: friday}}
+	r := music.ReadLoves(keyed(v), map[int64]library.LoveThere{music.LoveKey(v): row}, listed, false,
+		friday.Add(2*time.Hour))
+	require.Empty(t, r.Said)
+	require.Len(t, r.There, 1)
+	require.True(t, r.There[music.LoveKey(v)].Seen)
+	require.Equal(t, 1, r.There[music.LoveKey(v)].Score, "it isn't sent again")
+}

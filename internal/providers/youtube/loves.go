@@ -13,8 +13,9 @@ import (
 	"reprise/internal/words"
 )
 
-// Loves implements providers.LoveSource with the liked videos that are music. Those that are gone have no name. Pages
-// are not remembered: an unchanged one costs as much of the quota, and the token in it may be too old.
+// Loves implements providers.LoveSource with the liked videos. Those that are gone or no music have no name: they only
+// say that a track is there that was liked as one of these videos. Pages are not remembered: an unchanged one costs as
+// much of the quota, and the token in it may be too old.
 func (a *adapter) Loves(ctx context.Context) iter.Seq2[providers.LovePage, error] {
 	return func(yield func(providers.LovePage, error) bool) {
 		l := listing{route: itemsRoute, query: itemsQuery(likedID)}
@@ -36,7 +37,7 @@ func (a *adapter) Loves(ctx context.Context) iter.Seq2[providers.LovePage, error
 	}
 }
 
-// loves returns what a page of liked videos has of music.
+// loves returns what a page of liked videos has.
 func (a *adapter) loves(ctx context.Context, p *page[place]) (one providers.LovePage, err error) {
 	one.Total = p.total()
 	var ids []string
@@ -55,10 +56,7 @@ func (a *adapter) loves(ctx context.Context, p *page[place]) (one providers.Love
 		}
 		v := library.Love{Score: library.Loved, At: r.Snippet.Published.UTC(), SourceID: r.ContentDetails.Video}
 		i := slices.IndexFunc(videos, func(v library.Video) bool { return v.ID == r.ContentDetails.Video })
-		switch {
-		case i >= 0 && videos[i].Category != music:
-			continue
-		case i >= 0:
+		if i >= 0 && videos[i].Category == music {
 			t := a.Named(videos[i])
 			v.Title, v.Artist = t.Title, t.Artist
 		}

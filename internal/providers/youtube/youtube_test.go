@@ -224,6 +224,25 @@ func TestAnAccountWithoutLikedVideos(t *testing.T) {
 	require.Len(t, lists, 2)
 }
 
+// What Reprise has liked may be no music to YouTube.
+func TestALikedVideoThatIsNoMusicHasNoName(t *testing.T) {
+	t.Parallel()
+	well := healthy(t)
+	for category, named := range map[string]bool{"10": true, "22": false} {
+		far := open(func(r *http.Request) (int, http.Header, string) {
+			status, header, body := well(r)
+			return status, header, strings.ReplaceAll(body, `"categoryId": "10"`, `"categoryId": "`+category+`"`)
+		}, nil)
+		for page, err := range far.Loves(t.Context()) {
+			require.NoError(t, err)
+			require.Len(t, page.Loves, 1)
+			require.Equal(t, "uXPwxxMzbd0", page.Loves[0].SourceID)
+			require.Equal(t, named, page.Loves[0].Title != "")
+			break
+		}
+	}
+}
+
 func TestASnapshotChangesWithTheETagAndOnceADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
