@@ -232,3 +232,56 @@ func TestTracksAreKnownByWhatWasThere(t *testing.T) {
 	require.Equal(t, "loved000000", all[0].SourceID)
 	require.Zero(t, l.read(false), "nothing is news")
 }
+
+// A video that is deleted doesn't stand in the way of another one that is known.
+func TestADeadVideoIsNotTriedForever(t *testing.T) {
+	l := newLover(t, "youtube")
+	list := func(ids ...string) {
+		t.Helper()
+		var tracks []library.Track
+		for _, id := range ids {
+			tracks = append(tracks, library.Track{Title: "Rain", Artist: "Nina", SourceID: id})
+		}
+		mine := library.Playlist{SourceID: "1", Name: "Mine"}
+		require.NoError(t, l.SavePlaylist(t.Context(), l.user, "youtube", mine, 0, tracks))
+	}
+	known := func() string {
+		t.Helper()
+		key := music.LoveKey(library.Love{Title: "Rain", Artist: "Nina"})
+		all, err := l.KnownThere(t.Context(), l.user, "youtube", []int64{key})
+		require.NoError(t, err)
+		return all[key]
+	}
+	told := func(id string, refused words.Text) {
+		t.Helper()
+		all, err := l.LovesToSend(t.Context(), l.user, "youtube", false, 5)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		if all[0].SourceID == "" {
+			all[0].SourceID = known()
+		}
+		require.Equal(t, id, all[0].SourceID)
+		all[0].Keep = true
+		require.NoError(t, l.LoveSent(t.Context(), l.at, all[0], refused))
+	}
+	again := func() {
+		t.Helper()
+		require.NoError(t, l.RetryLove(t.Context(), l.user, "youtube", library.Track{Title: "Rain", Artist: "Nina"}))
+	}
+	why := words.New("delivery.song.missing")
+	list("dead0000000")
+	l.say("Rain", library.Loved)
+	told("dead0000000", why)
+	list("dead0000000", "alive000000")
+	require.NoError(t, l.VideosGone(t.Context(), []string{"dead0000000"}, library.VideoDeleted, time.Now()))
+	again()
+	told("alive000000", words.Text{})
+	list()
+	l.say("Rain", library.Unrated)
+	told("alive000000", words.Text{})
+	l.say("Rain", library.Loved)
+	told("alive000000", why) // deleted since
+	list("other000000")
+	again()
+	told("other000000", words.Text{})
+}

@@ -147,6 +147,12 @@ func (s *Store) LoveSent(ctx context.Context, c library.Connection, v library.Lo
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
+			if v.Keep { // its id was one of those that are known; another one may be by the next time
+				if v.SourceID == was.SourceID && was.Score == library.Unrated {
+					was.SourceID = ""
+				}
+				v.SourceID = was.SourceID
+			}
 			v.Score, v.Seen, v.Gone, v.Refused = was.Score, was.Seen, was.Gone, refused
 		}
 		return saveThere(ctx, tx, c, v)
@@ -154,7 +160,8 @@ func (s *Store) LoveSent(ctx context.Context, c library.Connection, v library.Lo
 }
 
 // KnownThere returns the SourceIDs by which a person's tracks are known from a service, by their love keys: what they
-// have loved there, have on playlists there, or have played there as its export says. Nothing is asked for.
+// have loved there, have on playlists there, or have played there as its export says. What it has refused is left out,
+// and videos on playlists that are gone or private. Nothing is asked for.
 func (s *Store) KnownThere(ctx context.Context, user int64, provider string, keys []int64) (map[int64]string, error) {
 	known, wanted := map[int64]string{}, map[int64]bool{}
 	for _, key := range keys {
@@ -171,7 +178,7 @@ func (s *Store) KnownThere(ctx context.Context, user int64, provider string, key
 		err = r.Scan(&key, &id)
 		note(key, id)
 		return none, err
-	}, `SELECT match_key, source_id FROM loves_there WHERE user_id = $1 AND source_id <> ''
+	}, `SELECT match_key, source_id FROM loves_there WHERE user_id = $1 AND source_id <> '' AND refused = ''
 		AND (connection = CAST($2 AS TEXT) OR connection LIKE CAST($2 AS TEXT) || '-%')`, user, provider)
 	if err != nil {
 		return nil, err
@@ -183,6 +190,7 @@ func (s *Store) KnownThere(ctx context.Context, user int64, provider string, key
 		return none, err
 	}, `SELECT DISTINCT t.title, t.artist, t.source_id FROM playlist_tracks t JOIN playlists p ON p.id = t.playlist_id
 		WHERE p.user_id = $1 AND t.title <> '' AND t.artist <> '' AND t.source_id <> ''
+		AND NOT EXISTS (SELECT 1 FROM videos v WHERE v.id = t.source_id AND v.gone_since > 0)
 		AND (p.connection = CAST($2 AS TEXT) OR p.connection LIKE CAST($2 AS TEXT) || '-%')`, user, provider)
 	if err != nil {
 		return nil, err
