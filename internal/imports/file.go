@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"path"
 
 	"reprise/internal/playrules"
 	"reprise/internal/words"
@@ -75,7 +76,7 @@ func (e *export) unpack(size int64, f format) error {
 		archive.File = nil
 	}
 	for _, file := range archive.File {
-		if file.Name == playrules.FileName {
+		if path.Base(file.Name) == playrules.FileName && !hidden(file.Name) {
 			e.rules = file.Open
 		}
 		if file.FileInfo().IsDir() || !f.wants(file.Name) {

@@ -292,3 +292,33 @@ func TestAnArchiveKnowsAccountsByMoreThanTheirNumbers(t *testing.T) {
 		require.NotContains(t, now["rules.json"], `"lastfm"`)
 	})
 }
+
+// Who unpacks an archive, looks at it and packs its folder again has all its files in a folder.
+func TestAnArchiveThatWasPackedAgainBringsItsRules(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		old := ruled{servertest.New(t, delivery.Options{})}
+		private := old.rule(playrules.Rule{Name: "Private", Kind: playrules.Withhold, Title: "secret"})
+		old.told("spotify", "Secret", "Song")
+		_, files := old.archive()
+		var again bytes.Buffer
+		z := zip.NewWriter(&again)
+		for name, body := range files {
+			w, err := z.Create("my-export/" + name)
+			require.NoError(t, err)
+			_, err = w.Write([]byte(body))
+			require.NoError(t, err)
+		}
+		require.NoError(t, z.Close())
+
+		to := ruled{servertest.New(t, delivery.Options{})}
+		v := to.bring("again.zip", again.Bytes())
+		require.Equal(t, []int{2, 0}, []int{v.Added, v.Bad}, v.Problems)
+		rules, err := to.DB.PlayRules(t.Context(), to.User)
+		require.NoError(t, err)
+		require.Len(t, rules, 1)
+		require.True(t, private.Same(rules[0]))
+		done, err := to.DB.DoneBy(t.Context(), to.User)
+		require.NoError(t, err)
+		require.Equal(t, map[int64]playrules.Done{rules[0].ID: {Withheld: 1}}, done)
+	})
+}
