@@ -134,21 +134,27 @@ func restored(r library.ListenRecord) row {
 
 // archived are the rules of the archive that is being read, and what they are here.
 type archived struct {
-	here map[int64]int64  // their ids by those in the archive
-	by   map[string]int64 // the ids of the person's rules by their names
+	here map[int64]int64    // their ids by those in the archive
+	by   map[ruleName]int64 // the ids of the person's rules by their names
 
 	connections []library.Connection // of the person
+}
+
+// ruleName tells a person's rules apart as people do.
+type ruleName struct {
+	kind playrules.Kind
+	name string
 }
 
 // ids returns the ids of the archive's rules.
 func (a archived) ids() []int64 { return slices.Collect(maps.Values(a.here)) }
 
-// find returns the id of a rule that an archive names: of the same one, else of one with its name, else
+// find returns the id of a rule that an archive names: of the same one, else of one of its kind with its name, else
 // playrules.Gone.
-func (a archived) find(r library.RuleName) library.RuleName {
+func (a archived) find(kind playrules.Kind, r library.RuleName) library.RuleName {
 	id, ok := a.here[r.ID]
 	if !ok {
-		id, ok = a.by[r.Name]
+		id, ok = a.by[ruleName{kind, r.Name}]
 	}
 	if r.ID = id; !ok {
 		r.ID = playrules.Gone
@@ -163,18 +169,18 @@ func (a archived) settle(v *library.Ruled) {
 		return
 	}
 	for i := range v.Renamed {
-		v.Renamed[i] = a.find(v.Renamed[i])
+		v.Renamed[i] = a.find(playrules.Rewrite, v.Renamed[i])
 	}
 	for i := range v.Withheld {
 		w := &v.Withheld[i]
-		w.By = a.find(w.By)
+		w.By = a.find(playrules.Withhold, w.By)
 		to, ok := library.Here(a.connections, w.To, w.Account)
 		if w.To = to; !ok {
 			w.To = playrules.Everywhere
 		}
 	}
 	if v.Ignored != (library.RuleName{}) {
-		v.Ignored = a.find(v.Ignored)
+		v.Ignored = a.find(playrules.Ignore, v.Ignored)
 	}
 }
 
@@ -209,7 +215,7 @@ func (j *job) rules(ctx context.Context, e *export) error {
 		}
 	}
 	have, err := store.PlayRules(ctx, j.at.User)
-	j.archived = archived{map[int64]int64{}, map[string]int64{}, connections}
+	j.archived = archived{map[int64]int64{}, map[ruleName]int64{}, connections}
 	for i, r := range all {
 		at := slices.IndexFunc(have, r.Same)
 		if at >= 0 && r.ID != 0 {
@@ -223,7 +229,7 @@ func (j *job) rules(ctx context.Context, e *export) error {
 		}
 	}
 	for _, r := range slices.Backward(have) { // the first of those with one name
-		j.archived.by[r.Name] = r.ID
+		j.archived.by[ruleName{r.Kind, r.Name}] = r.ID
 	}
 	return err
 }

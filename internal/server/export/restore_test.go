@@ -216,6 +216,7 @@ func TestListensAloneNameTheirRules(t *testing.T) {
 		require.Equal(t, map[int64]playrules.Done{playrules.Gone: {Withheld: 1}}, done)
 
 		named := ruled{servertest.New(t, delivery.Options{})}
+		named.rule(playrules.Rule{Name: "Private", Kind: playrules.Ignore, Title: "another kind"})
 		private.ID = 0
 		private = named.rule(private)
 		named.bring("listens.jsonl", []byte(listens))

@@ -299,9 +299,11 @@ func (s *Store) noteRenamed(ctx context.Context, tx *sql.Tx, user int64, all []*
 	}
 	rows := make([]any, 0, len(some)*4)
 	for i, r := range some {
-		ids := make([]int64, len(r.Ruled.Renamed))
-		for n, by := range r.Ruled.Renamed {
-			ids[n] = by.ID
+		var ids []int64 // once each: several may be gone, or one here
+		for _, by := range r.Ruled.Renamed {
+			if !slices.Contains(ids, by.ID) {
+				ids = append(ids, by.ID)
+			}
 		}
 		rows = append(rows, r.id, user, spelt[i], playrules.List(ids...))
 	}
