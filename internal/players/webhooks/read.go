@@ -252,6 +252,10 @@ func webScrobbler(body []byte) (string, []players.Event, error) {
 	return "", all, nil
 }
 
+// musical are the types of what counts as music in the form of scripts: those of Home Assistant's media_content_type,
+// which also has movie, tvshow, season, episode, video, channel, podcast, image, url, game and app.
+var musical = []string{"", "music", "track", "song", "playlist", "album", "artist"}
+
 // plain reads the form of scripts, such as those of Home Assistant; docs/players.md describes it.
 func plain(body []byte) (string, []players.Event, error) {
 	var in struct {
@@ -267,7 +271,7 @@ func plain(body []byte) (string, []players.Event, error) {
 	if !known {
 		return "", nil, unread("event is none of start, pause, resume, stop and played.")
 	}
-	if slices.Contains([]string{"podcast", "audiobook", "episode", "video"}, strings.ToLower(string(in.Type))) {
+	if !slices.Contains(musical, strings.ToLower(string(in.Type))) {
 		return string(in.User), nil, nil
 	}
 	e := players.Event{What: what, Position: in.Position.of(time.Second), Heard: -1,

@@ -139,7 +139,9 @@ func TestEachWebhookIsRead(t *testing.T) {
 		p.hook("plex", `{"event":"media.scrobble","Metadata":{"type":"movie","title":"A film"}}`)
 		p.hook("jellyfin", `{"NotificationType":"ItemAdded","ItemType":"Movie"}`)
 		p.hook("jellyfin", `{"NotificationType":"PlaybackStop","ItemType":"AudioBook","Name":"A chapter","Artist":"A"}`)
-		p.hook("json", `{"event":"played","type":"Podcast","title":"An episode","artist":"A"}`)
+		for _, kind := range []string{"Podcast", "tvshow", "movie", "channel", "app"} {
+			p.hook("json", `{"event":"played","type":"`+kind+`","title":"An episode","artist":"A"}`)
+		}
 		p.hook("webscrobbler", `{"eventName":"scrobble","data":{"song":{"parsed":{"track":"An episode","artist":"A",
 			"isPodcast":true}}}}`)
 		require.Len(t, p.listens(), 6, "what is no music is left alone")
