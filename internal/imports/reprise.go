@@ -88,8 +88,8 @@ func few(out yield) yield {
 // provider matches a provider's name.
 var provider = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
-// mostSources caps the sources of a listen.
-const mostSources = 50
+// mostSources caps the sources of a listen, and mostWithheld from where it may be withheld, by each rule.
+const mostSources, mostWithheld = 50, 300
 
 // restored returns the row of an exported listen. A listen without sources gets one derived from the listen, so that
 // importing the file again does not store it twice.
@@ -113,6 +113,15 @@ func restored(r library.ListenRecord) row {
 			return row{bad: words.New("import.row.listen")}
 		}
 		l.Sources[i].SourceID = library.ID(s.SourceID)
+	}
+	if did := l.Ruled; did != nil {
+		wrong := func(w library.Withheld) bool {
+			return w.To != playrules.Everywhere && !provider.MatchString(w.To.Provider())
+		}
+		if len(did.Renamed) > playrules.Most || len(did.Withheld) > mostWithheld ||
+			slices.ContainsFunc(did.Withheld, wrong) {
+			return row{bad: words.New("import.row.listen")}
+		}
 	}
 	v := play(l.Listen)
 	v.sources, v.ruled = l.Sources, l.Ruled

@@ -62,7 +62,7 @@ func (f Record) Rule(to []string) Rule {
 const FileName = "rules.json"
 
 // MostFile is the size of such a file at most, in bytes.
-const MostFile = 1 << 20
+const MostFile = 4 << 20
 
 // ErrFile says that a file has no rules that can be read.
 var ErrFile = errors.New("no file with rules")
