@@ -23,6 +23,7 @@ type Arrival struct {
 	Token  string    // the ID token, by which the issuer knows whose session ends
 	Grant  string    // names what the issuer is asked with later; empty if it isn't asked
 	At     time.Time // when they came; zero for now
+	Silent bool      // whether nobody was asked who they are just now
 }
 
 // Session is a browser in which somebody is signed in.

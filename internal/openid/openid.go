@@ -81,6 +81,7 @@ type Claims struct {
 	Groups          []string
 	Grouped         bool           // whether it said anything about groups
 	Session         string         // of theirs at the issuer; empty if it has no name
+	Asked           bool           // whether the issuer has just asked them who they are
 	Token           string         // the ID token
 	Grant           accounts.Grant // zero where the issuer isn't asked again
 	All             map[string]any
@@ -294,6 +295,7 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 		return c, fmt.Errorf("%w: there is no ID token", ErrBroken)
 	}
 	c, nonce, err := at.signed(ctx, s, token, raw)
+	asked := justAsked(c.All)
 	switch {
 	case err != nil:
 	case subtle.ConstantTimeCompare([]byte(nonce), []byte(p.Nonce)) != 1:
@@ -306,6 +308,7 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 	if err != nil {
 		return Claims{}, err
 	}
+	c.Asked = p.Again || asked
 	if s.Rechecks() && token.RefreshToken != "" {
 		c.Grant = accounts.Grant{Issuer: s.Issuer, ClientID: s.ClientID, Subject: c.Subject, Nonce: p.Nonce,
 			Token: token.RefreshToken}
@@ -318,6 +321,13 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 func askedBefore(all map[string]any, begun time.Time) bool {
 	at, _ := all["auth_time"].(float64)
 	return at != 0 && time.Unix(int64(at), 0).Before(begun)
+}
+
+// justAsked reports whether the issuer says that it asked somebody who they are within the last minutes. Without its
+// word, they may have come by what their browser had there.
+func justAsked(all map[string]any) bool {
+	at, _ := all["auth_time"].(float64)
+	return time.Since(time.Unix(int64(at), 0)).Abs() <= PendingFor
 }
 
 // refusal returns what an issuer says in an answer that is no success; nil if that is nothing of OAuth.

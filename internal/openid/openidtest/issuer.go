@@ -170,7 +170,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 func (i *Issuer) give(w http.ResponseWriter, asked url.Values, signed bool) {
 	now := time.Now()
 	claims := map[string]any{"iss": i.URL, "sub": i.Subject, "aud": ClientID, "iat": now.Unix(),
-		"exp": now.Add(time.Minute).Unix(), "nonce": asked.Get("nonce")}
+		"exp": now.Add(time.Minute).Unix(), "nonce": asked.Get("nonce"), "auth_time": now.Unix()}
 	maps.Copy(claims, i.Claims)
 	make := i.Sign
 	if i.Forge != nil {

@@ -75,7 +75,9 @@ func (s *Sessions) proxied(ctx context.Context, name string) (accounts.User, err
 	if hasErr == nil && has.ID == u.ID {
 		return has, nil
 	}
-	if err := s.SignIn(ctx, u.ID, accounts.Arrival{Way: accounts.ByProxy}); err != nil {
+	// A proxy asks nobody again. Who has no password here has nothing else to show.
+	by := accounts.Arrival{Way: accounts.ByProxy, Silent: u.PasswordHash != ""}
+	if err := s.SignIn(ctx, u.ID, by); err != nil {
 		return accounts.User{}, err
 	}
 	s.arrived(ctx, u, accounts.ByProxy)

@@ -295,7 +295,8 @@ func (s *Sessions) toSignIn(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, to)
 }
 
-// SignIn gives the session to a user, under a new token, and notes how they came.
+// SignIn gives the session to a user, under a new token, and notes how they came. It shows who they are unless nobody
+// was asked.
 func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) error {
 	u, err := s.store.UserByID(ctx, user)
 	if err != nil {
@@ -307,7 +308,9 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	s.manager.Put(ctx, userKey, user)
 	s.manager.Put(ctx, stampKey, fingerprint(u.PasswordHash))
 	s.manager.Put(ctx, boundKey, s.cookies.Load().former != "")
-	s.prove(ctx)
+	if s.manager.Remove(ctx, provedKey); !by.Silent {
+		s.prove(ctx)
+	}
 	s.manager.Put(ctx, mustKey, by.Way == accounts.ByPassword)
 	s.manager.Put(ctx, offerKey, (by.Way == accounts.ByPassword || by.Way == accounts.ByCode) &&
 		s.offers(visitOf(ctx).request))
@@ -329,7 +332,7 @@ func (s *Sessions) SignIn(ctx context.Context, user int64, by accounts.Arrival) 
 	return nil
 }
 
-// Arrival says how the user of a session came in.
+// Arrival says how the user of a session came in. It isn't silent: with it, who shows who they are goes on.
 func (s *Sessions) Arrival(ctx context.Context) accounts.Arrival {
 	return accounts.Arrival{Way: accounts.Way(s.manager.GetString(ctx, wayKey)),
 		Issuer: s.manager.GetString(ctx, issuerKey), Client: s.manager.GetString(ctx, clientKey),

@@ -23,13 +23,15 @@ type person struct {
 	There, Token          string // of their session at the issuer
 	Grant                 string // names what the issuer is asked with later; empty if it isn't asked
 	Admin                 bool   // whether they are in the group of administrators
+	Asked                 bool   // whether the issuer has just asked them who they are
 	After                 string
 	Until                 time.Time
 }
 
 func personOf(i *openid.Issuer, c openid.Claims) person {
 	return person{Slot: i.Slot, Client: i.Settings().ClientID, Issuer: c.Issuer, Subject: c.Subject,
-		Name: bounded(c.Called()), There: c.Session, Token: c.Token, Until: time.Now().Add(openid.PendingFor)}
+		Name: bounded(c.Called()), There: c.Session, Token: c.Token, Asked: c.Asked,
+		Until: time.Now().Add(openid.PendingFor)}
 }
 
 func (p person) identity() accounts.Identity {
@@ -84,7 +86,7 @@ func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
 	}
 	h.core.Sessions.Drop(ctx, keptPerson)
 	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, Client: p.Client, There: p.There, Token: p.Token,
-		Grant: p.Grant}
+		Grant: p.Grant, Silent: !p.Asked}
 	if p.Grant != "" {
 		if err := h.store.OwnGrant(ctx, p.Grant, u.ID); err != nil {
 			return err

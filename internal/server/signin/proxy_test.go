@@ -57,6 +57,13 @@ func TestAProxySaysWhoSomebodyIs(t *testing.T) {
 	w := v.do(http.MethodPost, "/logout", url.Values{})
 	require.Equal(t, "0; url=https://auth.example.org/logout", w.Header().Get("Refresh"))
 
+	// the proxy has asked nobody: who has a password shows it before what can't be undone
+	v.page("/listens")
+	w = v.do(http.MethodDelete, "/api/v1/identities/x", nil)
+	require.Equal(t, http.StatusForbidden, w.Code)
+	v.do(http.MethodPost, "/confirm", url.Values{"password": {servertest.Password}})
+	require.Equal(t, http.StatusNotFound, v.do(http.MethodDelete, "/api/v1/identities/x", nil).Code)
+
 	// the local way in works where the proxy lets somebody through without a name
 	local := h.visitor()
 	local.from = "172.18.0.5"
@@ -108,7 +115,9 @@ func TestUnknownNamesOfAProxy(t *testing.T) {
 
 	h.Proxy.CreateAccounts = true
 	h.Restart()
-	require.Contains(t, h.as("dora").page("/settings/account"), "dora")
+	dora := h.as("dora")
+	require.Contains(t, dora.page("/settings/account"), "dora")
+	dora.page("/settings/account/remove") // who has nothing else to show isn't locked out
 	u, err := h.DB.UserByName(t.Context(), "dora")
 	require.NoError(t, err)
 	require.Equal(t, accounts.Member, u.Role)

@@ -328,6 +328,32 @@ func TestAnswersOfOtherVisitsSignNobodyIn(t *testing.T) {
 	require.Equal(t, "evil", v.who())
 }
 
+// What needs a confirmation isn't confirmed by an issuer that has asked nobody: anyone at an open browser could pass.
+func TestASilentSignInConfirmsNothing(t *testing.T) {
+	t.Parallel()
+	h := withIssuer(t, func(s *config.Issuer) { s.CreateAccounts = true })
+	v := h.visitor()
+	asks := func() {
+		t.Helper()
+		w := v.do(http.MethodGet, "/settings/account/remove", nil)
+		require.Equal(t, "/confirm?after=%2Fsettings%2Faccount%2Fremove", to(t, w))
+	}
+	h.far.Claims = map[string]any{"preferred_username": "dora", "auth_time": time.Now().Add(-time.Hour).Unix()}
+	v.comes(h.far, "/sign-in/oidc")
+	require.Equal(t, "dora", v.who())
+	asks()
+	h.far.Claims["auth_time"] = nil // it doesn't say
+	v.comes(h.far, "/sign-in/oidc")
+	asks()
+	v.comes(h.far, "/sign-in/oidc?again=yes")
+	v.page("/settings/account/remove")
+	v.comes(h.far, "/sign-in/oidc") // silently once more
+	asks()
+	h.far.Claims["auth_time"] = time.Now().Add(-time.Minute).Unix()
+	v.comes(h.far, "/sign-in/oidc")
+	v.page("/settings/account/remove")
+}
+
 // Several tabs may be at the issuer at once.
 func TestTabsDontDisturbEachOther(t *testing.T) {
 	t.Parallel()
