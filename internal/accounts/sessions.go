@@ -35,6 +35,10 @@ type Session struct {
 	UsedAt     time.Time // to a few minutes
 	Way        Way       // empty: before ways were noted
 	Issuer     string    // of OpenID Connect; empty for another way
+	Client     string    // what this server was called there
 	There      string    // the session at the issuer; empty if it has no name
 	Grant      string    // what the issuer is asked with once an hour; empty if it isn't asked
 }
+
+// Client is what this server is at an issuer of OpenID Connect.
+type Client struct{ Issuer, ID string }

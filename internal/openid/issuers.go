@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync"
 
+	"reprise/internal/accounts"
 	"reprise/internal/config"
 )
 
@@ -58,6 +59,15 @@ func (all *Issuers) Addresses() (addresses []string) {
 		addresses = append(addresses, i.Settings().Issuer)
 	}
 	return addresses
+}
+
+// Clients returns what this server is at the issuers at which people can sign in.
+func (all *Issuers) Clients() (clients []accounts.Client) {
+	for _, i := range all.On() {
+		s := i.Settings()
+		clients = append(clients, accounts.Client{Issuer: s.Issuer, ID: s.ClientID})
+	}
+	return clients
 }
 
 // At returns the issuer of a slot; nil if there is no such slot.

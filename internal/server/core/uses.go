@@ -31,6 +31,10 @@ type SessionStore interface {
 	EndAll(ctx context.Context, user int64) (int, error)
 	// EndThere ends a user's sessions that began at an issuer; with the name of a session there, only those of it.
 	EndThere(ctx context.Context, user int64, issuer, there string) (int, error)
+	// EndIssued ends the sessions that began at an issuer before a time, and EndUnknown those that began where this
+	// server is none of these clients. Both return whose they were: a user for each.
+	EndIssued(ctx context.Context, before time.Time) ([]int64, error)
+	EndUnknown(ctx context.Context, known []accounts.Client) ([]int64, error)
 	WhoseThere(ctx context.Context, issuer, there string) ([]int64, error)
 }
 
@@ -81,7 +85,7 @@ func (s *Sessions) use(ctx context.Context, user int64) error {
 	by := s.Arrival(ctx)
 	return s.rows.Use(ctx, s.manager.Token(ctx), user, accounts.Session{Agent: accounts.Agent(v.request.UserAgent()),
 		Address: v.address, SignedInAt: s.signedInAt(ctx), UsedAt: time.Now(), Way: by.Way,
-		Issuer: by.Issuer, There: by.There, Grant: by.Grant}, most)
+		Issuer: by.Issuer, Client: by.Client, There: by.There, Grant: by.Grant}, most)
 }
 
 // noteUse stores that a user uses the session of ctx, every few minutes and when the address has changed.
@@ -163,6 +167,28 @@ func (s *Sessions) EndThere(ctx context.Context, user int64, issuer, there strin
 		s.Recheck(user)
 	}
 	return n, err
+}
+
+// EndIssued ends the sessions of those who came from an issuer longer ago than the setting allows, with their streams.
+func (s *Sessions) EndIssued(ctx context.Context) error {
+	users, err := s.rows.EndIssued(ctx, time.Now().Add(-s.life(accounts.ByIssuer)))
+	s.recheckAll(users)
+	return err
+}
+
+// EndUnknown ends the sessions of those who came from an issuer at which this server is none of these clients, with
+// their streams, and returns their number.
+func (s *Sessions) EndUnknown(ctx context.Context, known []accounts.Client) (int, error) {
+	users, err := s.rows.EndUnknown(ctx, known)
+	s.recheckAll(users)
+	return len(users), err
+}
+
+func (s *Sessions) recheckAll(users []int64) {
+	slices.Sort(users)
+	for _, user := range slices.Compact(slices.Clone(users)) {
+		s.Recheck(user)
+	}
 }
 
 // WhoseThere returns whose sessions began with a session at an issuer.

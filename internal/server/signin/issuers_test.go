@@ -177,7 +177,39 @@ func TestALowerSettingEndsSessions(t *testing.T) {
 	require.Equal(t, "dora", v.who())
 	h.sets(func(s *config.OpenID) { s.Session = -time.Second }) // as if an hour had passed
 	require.Empty(t, v.who())
+	h.SignIn().Recheck(t.Context())
+	h.sets(func(s *config.OpenID) { s.Session = 24 * time.Hour })
+	require.Empty(t, v.who(), "it doesn't come back with the setting")
 	require.Equal(t, "Bea", local.who())
+}
+
+// Who came from an issuer that isn't set up any more, or at which Reprise is another client by now, is signed out, and
+// stays so. Those from the others go on.
+func TestSessionsEndWithTheirIssuer(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*config.Issuer){
+		"it is gone":     func(s *config.Issuer) { *s = config.Issuer{} },
+		"another client": func(s *config.Issuer) { s.ClientID = "another" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, second := withTwo(t)
+			v, other, local := h.visitor(), h.visitor(), h.visitor()
+			local.signIn("Bea", "/")
+			v.comes(h.far, "/sign-in/oidc")
+			other.comes(second, "/sign-in/oidc2")
+			h.SignIn().Recheck(t.Context())
+			require.Equal(t, "dora", v.who())
+			before := h.Issuers.Settings()
+			h.sets(func(s *config.OpenID) { change(&s.Issuers[0]) })
+			h.SignIn().Recheck(t.Context())
+			require.Empty(t, v.who())
+			h.Issuers.Configure(before)
+			require.Empty(t, v.who())
+			require.Equal(t, "dora at work", other.who())
+			require.Equal(t, "Bea", local.who())
+		})
+	}
 }
 
 // The last way in that works stays: an issuer that was taken away signs nobody in, and neither does a passkey for

@@ -36,9 +36,24 @@ func (h *Handler) Run(ctx context.Context) error {
 	}
 }
 
+// end ends the sessions from issuers that the settings allow no more: what is only hidden would come back when a setting
+// does.
+func (h *Handler) end(ctx context.Context) {
+	n, err := h.core.Sessions.EndUnknown(ctx, h.issuers.Clients())
+	if n > 0 {
+		h.core.Log.Info("sessions ended, because their issuer isn't set up any more", "count", n)
+	}
+	err = errors.Join(err, h.core.Sessions.EndIssued(ctx))
+	if err != nil && ctx.Err() == nil {
+		h.core.Log.Error("sessions from issuers cannot be looked after", "err", err)
+	}
+}
+
 // Recheck asks about each session that has a grant, and about which no issuer was asked for an hour. What an issuer
 // says is done here as well: the session ends, or the role changes. While an issuer can't be asked, nothing changes.
+// Before that, the sessions end that the settings allow no more.
 func (h *Handler) Recheck(ctx context.Context) {
+	h.end(ctx)
 	asks := false
 	for _, i := range h.issuers.On() {
 		asks = asks || i.Settings().Rechecks()

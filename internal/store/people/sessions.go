@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"time"
 
 	"reprise/internal/accounts"
@@ -54,9 +55,9 @@ func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry tim
 func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
 	return t.s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.ExecTx(ctx, tx, `UPDATE sessions SET user_id = $1, agent = $2, address = $3, signed_in_at = $4,
-			seen_at = $5, way = $6, issuer = $7, there = $8, grant_id = $9 WHERE id = $10`, user, use.Agent,
-			use.Address, db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer, use.There,
-			use.Grant, db.Fingerprint(token))
+			seen_at = $5, way = $6, issuer = $7, client = $8, there = $9, grant_id = $10 WHERE id = $11`, user,
+			use.Agent, use.Address, db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer,
+			use.Client, use.There, use.Grant, db.Fingerprint(token))
 		if err != nil || most == 0 {
 			return err
 		}
@@ -118,9 +119,46 @@ func (t Sessions) EndAll(ctx context.Context, user int64) (int, error) {
 // EndThere ends the sessions of a user that began at an issuer; with the name of a session there, only what began with
 // that one. It returns their number.
 func (t Sessions) EndThere(ctx context.Context, user int64, issuer, there string) (int, error) {
-	n, err := db.Affected(t.s.db.Change(ctx, `DELETE FROM sessions
-		WHERE user_id = $1 AND issuer = $2 AND ($3 = '' OR there = $3)`, user, issuer, there))
-	return n, db.Explain(err)
+	ended, err := t.end(ctx, "user_id = $1 AND issuer = $2 AND ($3 = '' OR there = $3)", user, issuer, there)
+	return len(ended), err
+}
+
+// EndIssued ends the sessions that began at an issuer before a time, with their grants, and returns whose they were: a
+// user for each.
+func (t Sessions) EndIssued(ctx context.Context, before time.Time) ([]int64, error) {
+	return t.end(ctx, "way = $1 AND signed_in_at < $2", string(accounts.ByIssuer), db.Millis(before))
+}
+
+// EndUnknown ends the sessions that began at an issuer at which this server is none of these clients, with their
+// grants, and returns whose they were: a user for each.
+func (t Sessions) EndUnknown(ctx context.Context, known []accounts.Client) ([]int64, error) {
+	where, args := "way = $1", []any{string(accounts.ByIssuer)}
+	for _, c := range known { // earlier versions didn't note the client
+		where += fmt.Sprintf(" AND NOT (issuer = $%d AND client IN ('', $%d))", len(args)+1, len(args)+2)
+		args = append(args, c.Issuer, c.ID)
+	}
+	return t.end(ctx, where, args...)
+}
+
+// end ends sessions, with their grants, and returns whose they were.
+func (t Sessions) end(ctx context.Context, where string, args ...any) (users []int64, err error) {
+	type row struct {
+		user  int64
+		grant string
+	}
+	scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.user, &v.grant) }
+	err = t.s.db.Write(ctx, func(tx *sql.Tx) error {
+		users = nil
+		ended, err := db.List(ctx, tx, scan, "DELETE FROM sessions WHERE "+where+" RETURNING user_id, grant_id", args...)
+		for _, v := range ended {
+			users = append(users, v.user)
+			if v.grant != "" && err == nil {
+				err = db.ExecTx(ctx, tx, "DELETE FROM grants WHERE id = $1", v.grant)
+			}
+		}
+		return err
+	})
+	return users, err
 }
 
 // WhoseThere returns whose sessions began with a session at an issuer.

@@ -38,6 +38,7 @@ CREATE TABLE sessions (
     seen_at      BIGINT NOT NULL DEFAULT 0,
     way          TEXT NOT NULL DEFAULT '', -- how somebody came in
     issuer       TEXT NOT NULL DEFAULT '', -- of OpenID Connect; empty for another way
+    client       TEXT NOT NULL DEFAULT '', -- what this server was called there
     there        TEXT NOT NULL DEFAULT '', -- the session at the issuer, if it has a name
     grant_id     TEXT NOT NULL DEFAULT ''  -- of grants; empty if the issuer isn't asked again
 );
