@@ -380,7 +380,7 @@ func (f *found) more(ctx context.Context, s config.Issuer, token *oauth2.Token, 
 		return &DownError{hostOf(s.Issuer), err}
 	}
 	if info.Subject != c.Subject { // somebody else's (section 5.3.2 of OpenID Connect Core)
-		return errors.Join(ErrBroken, errOther)
+		return errors.Join(ErrBroken, ErrOther)
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {

@@ -16,8 +16,8 @@ import (
 // ErrOver says that an issuer doesn't vouch for somebody any more.
 var ErrOver = errors.New("the issuer doesn't vouch for this person any more")
 
-// errOther says that an answer is about another subject.
-var errOther = errors.New("another subject")
+// ErrOther says that an answer is about another subject.
+var ErrOther = errors.New("another subject")
 
 // over are the refusals that are about somebody, and not about this client or a bad moment (RFC 6749, section 5.2, and
 // OpenID Connect Core, section 3.1.2.6).
@@ -26,7 +26,7 @@ var over = []string{"invalid_grant", "access_denied", "login_required", "consent
 
 // Renew asks whether an issuer still vouches for somebody, and what it says of them now. keep stores the grant for the
 // next question, before anything else is asked. Claims that are not Grouped say nothing about groups. The error is
-// ErrOver, ErrOff for a grant of another issuer or client, ErrBroken, a RefusedError, a DownError, or keep's.
+// ErrOver, also ErrOther where it's because of another subject, ErrOff for a grant of another issuer or client, ErrBroken, a RefusedError, a DownError, or keep's.
 func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts.Grant) error) (c Claims, err error) {
 	ctx, cancel := i.asking(ctx)
 	defer cancel()
@@ -63,11 +63,11 @@ func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts
 			return Claims{}, fmt.Errorf("%w: another nonce", ErrBroken)
 		}
 		if c.Subject != g.Subject {
-			return Claims{}, fmt.Errorf("%w: %w", ErrOver, errOther)
+			return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
 		}
 	}
-	if err := at.more(ctx, s, token, &c); errors.Is(err, errOther) {
-		return Claims{}, fmt.Errorf("%w: %w", ErrOver, errOther)
+	if err := at.more(ctx, s, token, &c); errors.Is(err, ErrOther) {
+		return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
 	} else if err != nil {
 		return Claims{}, err
 	}

@@ -100,11 +100,11 @@ func (h *Handler) recheck(ctx context.Context, i *openid.Issuer, d accounts.DueG
 	s := i.Settings()
 	switch {
 	case errors.Is(err, openid.ErrOver):
-		return h.revoke(ctx, i, d, notVouched)
+		return h.revoke(ctx, i, d, notVouched, errors.Is(err, openid.ErrOther))
 	case err != nil || !c.Grouped:
 		return err
 	case s.AllowGroup != "" && !c.In(s.AllowGroup):
-		return h.revoke(ctx, i, d, notInGroup)
+		return h.revoke(ctx, i, d, notInGroup, true)
 	}
 	u, err := h.store.UserOfIdentity(ctx, d.Issuer, d.Subject)
 	if errors.Is(err, accounts.ErrUnknown) || err == nil && u.ID != d.User { // it was unlinked meanwhile
@@ -116,13 +116,19 @@ func (h *Handler) recheck(ctx context.Context, i *openid.Issuer, d accounts.DueG
 	return h.role(ctx, i, u, c.In(s.AdminGroup))
 }
 
-// revoke ends a session for which its issuer doesn't vouch any more.
-func (h *Handler) revoke(ctx context.Context, i *openid.Issuer, d accounts.DueGrant, outcome string) error {
+// revoke ends a session for which its issuer doesn't vouch any more; all of the person's from there, if that is about
+// them and not about this one.
+func (h *Handler) revoke(ctx context.Context, i *openid.Issuer, d accounts.DueGrant, outcome string, all bool) error {
 	ended, err := h.store.EndGrant(ctx, d.ID)
 	if err != nil || !ended {
 		return err
 	}
 	h.core.Sessions.Ended(d.User, d.Session.ID)
+	if all {
+		if _, err := h.core.Sessions.EndThere(ctx, d.User, d.Issuer, ""); err != nil {
+			return err
+		}
+	}
 	h.core.Log.Info("session ended by its issuer", "provider", i.Slot, "user_id", d.User, "outcome", outcome)
 	h.core.Note(ctx, activity.Entry{User: d.User, Action: activity.SessionEnded,
 		Subject: accounts.Visit(d.Session.Agent, d.Session.Address),

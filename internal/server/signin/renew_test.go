@@ -121,9 +121,15 @@ func TestWhatTheIssuerSaysLaterCounts(t *testing.T) {
 			h, v := rechecked(t, func(s *config.Issuer) { s.AllowGroup = "music" })
 			h.anHourLater()
 			require.Equal(t, "dora", v.who())
+			unasked := h.visitor() // a session from before the issuer was asked again
+			h.sets(func(s *config.OpenID) { s.Issuers[0].Scopes = []string{"openid"} })
+			unasked.comes(h.far, "/sign-in/oidc")
+			h.sets(func(s *config.OpenID) { s.Issuers[0].Scopes = []string{"openid", "offline_access"} })
+			require.Equal(t, "dora", unasked.who())
 			change(h)
 			h.anHourLater()
 			require.Empty(t, v.who())
+			require.Empty(t, unasked.who(), "it is about the person")
 		})
 	}
 	h, v := rechecked(t, func(s *config.Issuer) { s.AllowGroup = "music" })
