@@ -23,7 +23,7 @@ func TestGrantsBelongToTheirSessions(t *testing.T) {
 		return all
 	}
 	require.Empty(t, due(), "nobody is signed in yet")
-	require.NoError(t, s.OwnGrant(ctx, id, user))
+	require.NoError(t, s.OwnGrant(ctx, id, user, false))
 	require.NoError(t, sessions.Commit("token", []byte("x"), time.Now().Add(time.Hour)))
 	require.NoError(t, sessions.Use(ctx, "token", user, accounts.Session{Agent: "Firefox on Linux", Grant: id}, 0))
 	d := due()[0]

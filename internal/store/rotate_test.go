@@ -47,7 +47,7 @@ func sealEverything(t testing.TB, s *Store, user int64) {
 	require.NoError(t, err)
 	grant, err := s.AddGrant(t.Context(), accounts.Grant{Token: "to ask with"})
 	require.NoError(t, err)
-	require.NoError(t, s.OwnGrant(t.Context(), grant, user))
+	require.NoError(t, s.OwnGrant(t.Context(), grant, user, false))
 	require.NoError(t, s.SaveSettings(t.Context(), []settings.Stored{
 		{Path: "providers.spotify.client_secret", Value: "a client secret", Secret: true}}, nil))
 }

@@ -81,14 +81,18 @@ func (h *Handler) arrive(c echo.Context, i *openid.Issuer, claims openid.Claims,
 // come gives the session to the account of a person, with the role that the issuer says.
 func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
 	ctx := c.Request().Context()
-	if err := h.role(ctx, h.issuers.At(p.Slot), u, p.Admin); err != nil {
+	followed, err := h.role(ctx, h.issuers.At(p.Slot), u, p.Admin)
+	if err == nil && followed {
+		err = h.store.NoteAdmin(ctx, u.ID, p.Issuer, p.Admin)
+	}
+	if err != nil {
 		return err
 	}
 	h.core.Sessions.Drop(ctx, keptPerson)
 	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, Client: p.Client, There: p.There, Token: p.Token,
 		Grant: p.Grant, Silent: !p.Asked}
-	if p.Grant != "" {
-		if err := h.store.OwnGrant(ctx, p.Grant, u.ID); err != nil {
+	if p.Grant != "" { // a role that didn't follow is tried again
+		if err := h.store.OwnGrant(ctx, p.Grant, u.ID, p.Admin || !followed); err != nil {
 			return err
 		}
 	}
@@ -98,24 +102,25 @@ func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
 	return c.Redirect(http.StatusSeeOther, core.LocalPath(p.After))
 }
 
-// role gives an account the role that an issuer says, if it decides about roles. The last administrator stays one.
-func (h *Handler) role(ctx context.Context, i *openid.Issuer, u accounts.User, admin bool) error {
+// role gives an account the role that an issuer says, if it decides about roles. The last administrator stays one:
+// then it reports false.
+func (h *Handler) role(ctx context.Context, i *openid.Issuer, u accounts.User, admin bool) (followed bool, _ error) {
 	role := accounts.Member
 	if admin {
 		role = accounts.Admin
 	}
 	if i.Settings().AdminGroup == "" || u.Role == role {
-		return nil
+		return true, nil
 	}
 	_, err := h.setRole(ctx, u, role)
 	if errors.Is(err, accounts.ErrLastAdmin) {
 		h.core.Log.Warn("the last administrator stays one, outside of the issuer's group", "user_id", u.ID)
-		return nil
+		return false, nil
 	}
 	if err == nil {
 		h.core.Sessions.Recheck(u.ID)
 	}
-	return err
+	return err == nil, err
 }
 
 // newcomer makes the account of a person who has none, if they may have one, or asks.

@@ -113,7 +113,14 @@ func (h *Handler) recheck(ctx context.Context, i *openid.Issuer, d accounts.DueG
 	if err != nil {
 		return err
 	}
-	return h.role(ctx, i, u, c.In(s.AdminGroup))
+	admin := c.In(s.AdminGroup)
+	if s.AdminGroup == "" || admin == d.Admin { // another issuer, or somebody here, may have decided otherwise since
+		return nil
+	}
+	if followed, err := h.role(ctx, i, u, admin); err != nil || !followed {
+		return err
+	}
+	return h.store.NoteAdmin(ctx, u.ID, d.Issuer, admin)
 }
 
 // revoke ends a session for which its issuer doesn't vouch any more; all of the person's from there, if that is about

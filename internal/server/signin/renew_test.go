@@ -1,6 +1,8 @@
 package signin_test
 
 import (
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -171,6 +173,51 @@ func TestTheRoleFollowsTheIssuer(t *testing.T) {
 	h.anHourLater()
 	require.Equal(t, accounts.Admin, role(), "nobody else administers")
 	require.Equal(t, "dora", v.who())
+}
+
+// Of two issuers that both decide, the one counts that says something new: else they would change the role in turn, each
+// hour, and what an administrator has begun would end with it.
+func TestTwoIssuersDontQuarrelAboutARole(t *testing.T) {
+	t.Parallel()
+	h, second := withTwo(t)
+	h.sets(func(s *config.OpenID) {
+		for n := range 2 {
+			s.Issuers[n].AdminGroup, s.Issuers[n].Scopes = "admins", []string{"openid", "offline_access"}
+		}
+	})
+	_, err := h.Accounts.Create(t.Context(), "Dan", "a password for Dan", accounts.Admin, false)
+	require.NoError(t, err)
+	h.far.Claims["groups"], second.Claims["groups"] = "admins", "others"
+	v, other := h.visitor(), h.visitor()
+	v.comes(h.far, "/sign-in/oidc")
+	second.Subject = "dora's at work"
+	v.do(http.MethodPost, "/settings/account/identities", url.Values{"issuer": {"oidc2"}})
+	v.comes(second, "/sign-in/oidc2")
+	other.comes(second, "/sign-in/oidc2")
+	u, err := h.DB.UserByName(t.Context(), "dora")
+	require.NoError(t, err)
+	require.Equal(t, accounts.Member, u.Role, "by the latest sign-in")
+	h.visitor().comes(h.far, "/sign-in/oidc")
+	_, _, err = accounts.NewLinks(h.DB, h.Accounts).Invite(t.Context(), u.ID, "", accounts.Member)
+	require.NoError(t, err)
+	is := func(role string) {
+		t.Helper()
+		h.anHourLater()
+		u, err := h.DB.UserByName(t.Context(), "dora")
+		require.NoError(t, err)
+		require.Equal(t, role, u.Role)
+	}
+	is(accounts.Admin)
+	is(accounts.Admin)
+	require.Equal(t, []int{4, 2}, []int{h.far.Renewed, second.Renewed})
+	open, err := h.DB.Invitations(t.Context())
+	require.NoError(t, err)
+	require.Len(t, open, 1)
+	h.far.Claims["groups"] = "others"
+	is(accounts.Member)
+	second.Claims["groups"] = "admins"
+	is(accounts.Admin)
+	is(accounts.Admin)
 }
 
 // Without the scope, nothing is kept and nobody is asked about; neither once it is taken away.

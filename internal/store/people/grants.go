@@ -26,20 +26,21 @@ func (s *Ways) AddGrant(ctx context.Context, g accounts.Grant) (id string, err e
 }
 
 // OwnGrant implements accounts.GrantStore.
-func (s *Ways) OwnGrant(ctx context.Context, id string, user int64) error {
-	return s.db.Exec(ctx, "UPDATE grants SET user_id = $1 WHERE id = $2", user, id)
+func (s *Ways) OwnGrant(ctx context.Context, id string, user int64, admin bool) error {
+	return s.db.Exec(ctx, "UPDATE grants SET user_id = $1, admin = $2 WHERE id = $3", user, db.Flag(admin), id)
 }
 
 // DueGrants implements accounts.GrantStore.
 func (s *Ways) DueGrants(ctx context.Context, since time.Time) ([]accounts.DueGrant, error) {
 	scan := func(r db.Scanner) (d accounts.DueGrant, err error) {
-		var asked, in int64
+		var asked, in, admin int64
 		var sealed string
-		err = r.Scan(&d.ID, &sealed, &asked, &d.User, &d.Session.ID, &d.Session.Agent, &d.Session.Address,
+		err = r.Scan(&d.ID, &sealed, &asked, &admin, &d.User, &d.Session.ID, &d.Session.Agent, &d.Session.Address,
 			&in)
 		if err != nil {
 			return d, err
 		}
+		d.Admin = admin != 0
 		d.Asked, d.Session.SignedInAt = db.Instant(asked), db.Instant(in)
 		secret, err := s.db.Key.Open(sealed, grantPlace(d.ID))
 		if err != nil {
@@ -47,8 +48,8 @@ func (s *Ways) DueGrants(ctx context.Context, since time.Time) ([]accounts.DueGr
 		}
 		return d, json.Unmarshal(secret, &d.Grant)
 	}
-	return db.List(ctx, s.db.Reader, scan, `SELECT g.id, g.secret, g.asked_at, g.user_id, substr(s.id, 1, $1),
-		s.agent, s.address, s.signed_in_at FROM grants g JOIN sessions s ON s.grant_id = g.id AND s.user_id = g.user_id
+	return db.List(ctx, s.db.Reader, scan, `SELECT g.id, g.secret, g.asked_at, g.admin, g.user_id,
+		substr(s.id, 1, $1), s.agent, s.address, s.signed_in_at FROM grants g JOIN sessions s ON s.grant_id = g.id AND s.user_id = g.user_id
 		WHERE g.asked_at <= $2 AND s.expires_at > $3 ORDER BY g.asked_at, g.id`, sessionID, db.Millis(since),
 		db.Millis(time.Now()))
 }
@@ -67,6 +68,12 @@ func (s *Ways) KeepGrant(ctx context.Context, id string, g accounts.Grant) error
 		return err
 	}
 	return s.db.Exec(ctx, "UPDATE grants SET secret = $1 WHERE id = $2", s.db.Key.Seal(secret, grantPlace(id)), id)
+}
+
+// NoteAdmin implements accounts.GrantStore.
+func (s *Ways) NoteAdmin(ctx context.Context, user int64, issuer string, admin bool) error {
+	return s.db.Exec(ctx, `UPDATE grants SET admin = $1 WHERE user_id = $2 AND id IN
+		(SELECT grant_id FROM sessions WHERE user_id = $2 AND issuer = $3)`, db.Flag(admin), user, issuer)
 }
 
 // EndGrant implements accounts.GrantStore.

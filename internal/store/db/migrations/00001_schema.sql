@@ -49,7 +49,8 @@ CREATE TABLE grants (
     id       TEXT PRIMARY KEY,
     user_id  INTEGER NOT NULL DEFAULT 0, -- 0 until somebody is signed in with it
     secret   TEXT NOT NULL,              -- sealed
-    asked_at BIGINT NOT NULL
+    asked_at BIGINT NOT NULL,
+    admin    INTEGER NOT NULL DEFAULT 0  -- 1 if the issuer last said that its person administers
 );
 
 -- Whom an issuer of OpenID Connect knows by a subject.
