@@ -70,7 +70,13 @@ func (k *Core) Enter(c echo.Context, u accounts.User, after string) (in bool, er
 	}
 	kept, err := json.Marshal(halfway{User: u.ID, Stamp: fingerprint(u.PasswordHash), Until: time.Now().Add(halfLife),
 		After: after})
+	// Nobody is signed in with the session from here on. A new password has ended it, if it was theirs: under its old
+	// token, nothing more would be kept.
 	if err == nil {
+		err = k.Sessions.manager.RenewToken(ctx)
+	}
+	if err == nil {
+		k.Sessions.manager.Remove(ctx, userKey)
 		k.Sessions.manager.Put(ctx, halfKey, string(kept))
 	}
 	return false, err

@@ -286,6 +286,27 @@ func TestAResetLinkDoesNotGoRoundTheSecondStep(t *testing.T) {
 	})
 }
 
+// A link for a new password ends the session of the browser in which it is opened, and the page for the code works.
+func TestAResetLinkIsOpenedByWhoIsSignedIn(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		p := bea(t)
+		user, err := p.DB.UserByName(t.Context(), p.name)
+		require.NoError(t, err)
+		p.As(p.User)
+		link := p.Call(http.MethodPost, fmt.Sprintf("/admin/users/%d/reset", user.ID), "", http.StatusCreated)
+		p.fresh()
+		p.types(servertest.Password)
+		key, _ := p.turnsOn()
+		p.Do(http.MethodGet, link["url"].(string), "", "")
+		p.Submit("/reset", http.StatusSeeOther, "password", "another of these words")
+		require.Contains(t, p.Page("/login/code"), `name="code"`)
+		p.Call(http.MethodGet, "/connections", "", http.StatusUnauthorized)
+		time.Sleep(time.Minute)
+		p.Submit("/login/code", http.StatusSeeOther, "code", codeOf(t, key, time.Now()))
+		p.Call(http.MethodGet, "/connections", "", http.StatusOK)
+	})
+}
+
 // Everybody needs a second step: who has none sets it up and reaches nothing else before; programs go on.
 func TestASecondStepIsRequired(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
