@@ -164,6 +164,21 @@ func TestEachIssuerIsTried(t *testing.T) {
 	require.Equal(t, "0; url=/sign-in/oidc2", w.Header().Get("Refresh"))
 	require.Equal(t, "/settings/server/sign-in#result", to(t, v.comes(second, "/sign-in/oidc2")))
 	require.Contains(t, v.page("/settings/server/sign-in"), "The claims from Work")
+
+	// the second issuer stays where it is when the first is taken away, and a result keeps the name of its issuer
+	v.do(http.MethodPost, "/settings/server/sign-in", url.Values{"issuer": {"oidc2"}})
+	v.comes(second, "/sign-in/oidc2")
+	h.sets(func(s *config.OpenID) { s.Issuers[0], s.Issuers[2] = config.Issuer{}, s.Issuers[0] })
+	page = v.page("/settings/server/sign-in")
+	for _, said := range []string{"The claims from Work", "At Work", "At Home", "At another issuer", "Try Home"} {
+		require.Contains(t, page, said)
+	}
+	v.do(http.MethodPost, "/settings/server/sign-in", url.Values{"issuer": {"oidc2"}})
+	h.sets(func(s *config.OpenID) { s.Issuers[1] = config.Issuer{} })
+	require.Equal(t, "/settings/server/sign-in", to(t, v.do(http.MethodGet, "/sign-in/oidc2", nil)))
+	page = v.page("/settings/server/sign-in")
+	require.Contains(t, page, "oidc2 can't be used like this: there is no issuer")
+	require.NotContains(t, page, "At Work")
 }
 
 // With a lower setting, also those have to come again who are signed in; nobody else has to.

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 
 // trial is what came of an administrator's test. The session keeps it until the page has shown it.
 type trial struct {
-	Slot   string // of the issuer
+	Issuer string // what people called it
 	Claims map[string]string
 	Says   []words.Text
 	Failed string // why the issuer said nothing; empty if it did
@@ -41,7 +42,7 @@ func (h *Handler) tested(c echo.Context, i *openid.Issuer, u accounts.User, clai
 	if err != nil {
 		of = accounts.User{}
 	}
-	t := trial{Slot: i.Slot, Claims: map[string]string{}, Says: consequences(claims, i.Settings(), of, i.Called())}
+	t := trial{Issuer: i.Called(), Claims: map[string]string{}, Says: consequences(claims, i.Settings(), of, i.Called())}
 	for name, value := range claims.All {
 		text, is := value.(string)
 		if !is {
@@ -64,7 +65,7 @@ func (h *Handler) untested(c echo.Context, i *openid.Issuer, err error) error {
 	if refused, is := errors.AsType[*openid.RefusedError](err); is && refused.Text != "" {
 		err = fmt.Errorf("%w: %s", err, bounded(refused.Text))
 	}
-	why := trial{Slot: i.Slot, Failed: err.Error()}
+	why := trial{Issuer: cmp.Or(i.Called(), i.Slot), Failed: err.Error()}
 	if err := h.core.Sessions.Keep(c.Request().Context(), keptClaims, why); err != nil {
 		return err
 	}
@@ -142,8 +143,12 @@ func (h *Handler) testPage(c echo.Context) error {
 		for _, said := range t.Says {
 			v.Result.Says = append(v.Result.Says, said.T(ctx))
 		}
-		v.Result.Claims = facts(ctx, t.Claims)
+		v.Result.Claims, v.Result.Issuer = facts(ctx, t.Claims), t.Issuer
+		if t.Failed != "" {
+			v.Result.Failed = words.T(ctx, "openid.test.failed", "Issuer", t.Issuer, "Problem", t.Failed)
+		}
 	}
+	var next []place // the first that isn't set up yet, after those that are
 	for _, slot := range config.Slots {
 		i := h.issuers.At(slot)
 		p := h.place(ctx, i)
@@ -153,19 +158,15 @@ func (h *Handler) testPage(c echo.Context) error {
 			try := to(i, words.T(ctx, "openid.test.button", "Issuer", i.Called()), testPath)
 			try.Main = len(v.Places) == 0 && len(v.Result.Says) == 0
 			p.Try = []ui.Action{try}
-		case len(v.Places) > 0: // one more
-			p.Title, p.Lead = words.T(ctx, "openid.test.next"), words.T(ctx, "openid.test.next_lead")
-		}
-		if t.Slot == slot {
-			v.Result.Issuer = i.Called()
-			if t.Failed != "" {
-				v.Result.Failed = words.T(ctx, "openid.test.failed", "Issuer", i.Called(), "Problem", t.Failed)
+			v.Places = append(v.Places, p)
+		case len(next) == 0:
+			if !v.None {
+				p.Title, p.Lead = words.T(ctx, "openid.test.next"), words.T(ctx, "openid.test.next_lead")
 			}
-		}
-		if v.Places = append(v.Places, p); !i.Settings().On() {
-			break
+			next = append(next, p)
 		}
 	}
+	v.Places = append(v.Places, next...)
 	return h.core.ShowSettings(c, http.StatusOK, words.T(ctx, "openid.test.title"), testedPage(v))
 }
 
