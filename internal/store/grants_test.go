@@ -54,6 +54,13 @@ func TestGrantsBelongToTheirSessions(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, taken)
 
+	// a session that got another token just then ends, too
+	require.NoError(t, sessions.Commit("another token", []byte("x"), time.Now().Add(time.Hour)))
+	require.NoError(t, sessions.Use(ctx, "another token", user, accounts.Session{Grant: id}, 50))
+	_, ok, err = sessions.Find("another token")
+	require.NoError(t, err)
+	require.False(t, ok)
+
 	// what no session has goes after a while
 	_, err = s.AddGrant(ctx, accounts.Grant{Token: "three"})
 	require.NoError(t, err)

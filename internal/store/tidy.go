@@ -20,7 +20,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 	return errors.Join(
 		s.Exec(ctx, "DELETE FROM sessions WHERE expires_at <= $1", db.Millis(now)),
 		s.Exec(ctx, `DELETE FROM grants WHERE asked_at <= $1 AND NOT EXISTS
-			(SELECT 1 FROM sessions s WHERE s.grant_id = grants.id)`, db.Millis(now.Add(-time.Hour))),
+			(SELECT 1 FROM sessions s WHERE s.grant_id = grants.id)`, db.Millis(now.Add(-2*time.Hour))),
 		s.Exec(ctx, "DELETE FROM tries WHERE forgets_at <= $1", db.Millis(now.Add(-time.Hour))), // unused
 		s.Exec(ctx, "DELETE FROM links WHERE expires_at <= $1", db.Millis(now)),
 		s.Exec(ctx, "DELETE FROM shares WHERE expires_at BETWEEN 1 AND $1", db.Millis(now.AddDate(0, 0, -30))),

@@ -23,7 +23,8 @@ type SessionStore interface {
 	scs.CtxStore
 	// Update stores the data of a session that has not ended.
 	Update(ctx context.Context, token string, b []byte, expiry time.Time) error
-	// Use stores who uses a session. Those that were not used for longest end above most; 0 for no bound.
+	// Use stores who uses a session, and ends it if its grant has ended. Those that were not used for longest end above
+	// most; 0 for no bound.
 	Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error
 	Of(ctx context.Context, user int64) ([]accounts.Session, error)
 	End(ctx context.Context, user int64, id string) error

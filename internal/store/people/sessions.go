@@ -50,7 +50,7 @@ func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry tim
 		base64.StdEncoding.EncodeToString(b), db.Millis(expiry), db.Fingerprint(token))
 }
 
-// Use stores who uses a session, from where and when. If the user has more than most sessions, those that were not used
+// Use stores who uses a session, from where and when. The session ends if its grant has. If the user has more than most sessions, those that were not used
 // for longest end; 0 for no bound.
 func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
 	return t.s.db.Write(ctx, func(tx *sql.Tx) error {
@@ -58,6 +58,10 @@ func (t Sessions) Use(ctx context.Context, token string, user int64, use account
 			seen_at = $5, way = $6, issuer = $7, client = $8, there = $9, grant_id = $10 WHERE id = $11`, user,
 			use.Agent, use.Address, db.Millis(use.SignedInAt), db.Millis(use.UsedAt), string(use.Way), use.Issuer,
 			use.Client, use.There, use.Grant, db.Fingerprint(token))
+		if err == nil && use.Grant != "" { // it has ended while this session got another token
+			err = db.ExecTx(ctx, tx, `DELETE FROM sessions WHERE id = $1 AND NOT EXISTS
+				(SELECT 1 FROM grants g WHERE g.id = $2)`, db.Fingerprint(token), use.Grant)
+		}
 		if err != nil || most == 0 {
 			return err
 		}
