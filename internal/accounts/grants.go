@@ -11,6 +11,7 @@ type Grant struct {
 	Issuer, ClientID string
 	Subject, Nonce   string // of the sign-in
 	Token            string // good for one question: the answer has the next one
+	Told             bool   // whether UserInfo said something about groups, which it does later, too, if there are any
 }
 
 // DueGrant is a grant with the session that has it.

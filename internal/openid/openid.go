@@ -295,7 +295,7 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 		return c, fmt.Errorf("%w: there is no ID token", ErrBroken)
 	}
 	c, nonce, err := at.signed(ctx, s, token, raw)
-	asked := justAsked(c.All)
+	asked, told := justAsked(c.All), false
 	switch {
 	case err != nil:
 	case subtle.ConstantTimeCompare([]byte(nonce), []byte(p.Nonce)) != 1:
@@ -303,7 +303,7 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 	case p.Again && askedBefore(c.All, p.begun()):
 		err = fmt.Errorf("%w: nobody was asked", ErrBroken)
 	default:
-		err = at.more(ctx, s, token, &c)
+		told, err = at.more(ctx, s, token, &c)
 	}
 	if err != nil {
 		return Claims{}, err
@@ -311,7 +311,7 @@ func (i *Issuer) Finish(ctx context.Context, back string, p Pending, answer url.
 	c.Asked = p.Again || asked
 	if s.Rechecks() && token.RefreshToken != "" {
 		c.Grant = accounts.Grant{Issuer: s.Issuer, ClientID: s.ClientID, Subject: c.Subject, Nonce: p.Nonce,
-			Token: token.RefreshToken}
+			Token: token.RefreshToken, Told: told}
 	}
 	return c, nil
 }
@@ -370,21 +370,22 @@ func (f *found) signed(ctx context.Context, s config.Issuer, token *oauth2.Token
 	return c, id.Nonce, nil
 }
 
-// more adds what the issuer tells of the subject of claims where it tells more about people, if it does.
-func (f *found) more(ctx context.Context, s config.Issuer, token *oauth2.Token, c *Claims) error {
+// more adds what the issuer tells of the subject of claims where it tells more about people, if it does, and reports
+// whether it tells something about groups there.
+func (f *found) more(ctx context.Context, s config.Issuer, token *oauth2.Token, c *Claims) (told bool, _ error) {
 	if f.UserInfoEndpoint() == "" {
-		return nil
+		return false, nil
 	}
 	info, err := f.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return &DownError{hostOf(s.Issuer), err}
+		return false, &DownError{hostOf(s.Issuer), err}
 	}
 	if info.Subject != c.Subject { // somebody else's (section 5.3.2 of OpenID Connect Core)
-		return errors.Join(ErrBroken, ErrOther)
+		return false, errors.Join(ErrBroken, ErrOther)
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {
-		return errors.Join(ErrBroken, err)
+		return false, errors.Join(ErrBroken, err)
 	}
 	for name, value := range more {
 		if _, signed := c.All[name]; !signed {
@@ -392,7 +393,8 @@ func (f *found) more(ctx context.Context, s config.Issuer, token *oauth2.Token, 
 		}
 	}
 	c.say(s)
-	return nil
+	_, told = texts(more, s.GroupsClaim)
+	return told, nil
 }
 
 // say reads the name and the groups from all claims.

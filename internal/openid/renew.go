@@ -53,8 +53,7 @@ func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts
 		}
 	}
 	c = Claims{Issuer: g.Issuer, Subject: g.Subject, All: map[string]any{}}
-	raw, whole := token.Extra("id_token").(string)
-	if whole {
+	if raw, whole := token.Extra("id_token").(string); whole {
 		var nonce string
 		if c, nonce, err = at.signed(ctx, s, token, raw); err != nil {
 			return Claims{}, err
@@ -66,11 +65,11 @@ func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts
 			return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
 		}
 	}
-	if err := at.more(ctx, s, token, &c); errors.Is(err, ErrOther) {
+	if _, err := at.more(ctx, s, token, &c); errors.Is(err, ErrOther) {
 		return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
 	} else if err != nil {
 		return Claims{}, err
 	}
-	c.Grouped = c.Grouped || whole // as at the sign-in: no word about groups in an ID token is no group
+	c.Grouped = c.Grouped || g.Told // some leave the claim out where it's empty; a later ID token may anyway
 	return c, nil
 }

@@ -115,7 +115,7 @@ func TestWhatTheIssuerSaysLaterCounts(t *testing.T) {
 		"another subject":  func(h home) { h.far.Claims["sub"] = "another" },
 		"other facts":      func(h home) { h.far.Slim, h.far.Info = true, map[string]any{"sub": "another"} },
 		"out of the group": func(h home) { h.far.Claims["groups"] = "others" },
-		"in no group":      func(h home) { delete(h.far.Claims, "groups") },
+		"in no group":      func(h home) { h.far.Claims["groups"] = []string{} },
 		"out, by UserInfo": func(h home) { h.far.Slim, h.far.Info = true, map[string]any{"groups": "others"} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,11 +137,31 @@ func TestWhatTheIssuerSaysLaterCounts(t *testing.T) {
 	h, v := rechecked(t, func(s *config.Issuer) { s.AllowGroup = "music" })
 	h.far.Slim = true // it says nothing about groups
 	h.anHourLater()
-	require.Equal(t, 1, h.far.Renewed)
+	h.far.Slim = false // nor does an ID token, which needn't repeat what the first one said
+	groups := h.far.Claims["groups"]
+	delete(h.far.Claims, "groups")
+	h.anHourLater()
+	h.far.Claims["groups"] = groups
+	require.Equal(t, 2, h.far.Renewed)
 	require.Equal(t, "dora", v.who())
 	h.far.Slim, h.far.Forge = false, h.far.SignAs // nor does it say anything that can be believed
 	h.anHourLater()
 	require.Equal(t, "dora", v.who())
+}
+
+// An issuer that told groups by UserInfo leaves them out when there are none left.
+func TestUserInfoLeavesGroupsOut(t *testing.T) {
+	t.Parallel()
+	h, _ := rechecked(t, func(s *config.Issuer) { s.AllowGroup = "music" })
+	h.far.Info = map[string]any{"groups": "music"}
+	delete(h.far.Claims, "groups")
+	v := h.visitor()
+	v.comes(h.far, "/sign-in/oidc")
+	h.anHourLater()
+	require.Equal(t, "dora", v.who())
+	h.far.Info = nil
+	h.anHourLater()
+	require.Empty(t, v.who())
 }
 
 // The group of administrators decides without another sign-in, too, but never takes the last administrator.
