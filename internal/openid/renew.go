@@ -5,12 +5,14 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
 	"golang.org/x/oauth2"
 
 	"reprise/internal/accounts"
+	"reprise/internal/resilience"
 )
 
 // ErrOver says that an issuer doesn't vouch for somebody any more.
@@ -65,9 +67,19 @@ func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts
 			return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
 		}
 	}
-	if _, err := at.more(ctx, s, token, &c); errors.Is(err, ErrOther) {
+	_, err = at.more(ctx, s, token, &c)
+	status := 0
+	if e, ok := errors.AsType[*resilience.AnswerError](err); ok {
+		status = e.Status
+	}
+	switch {
+	case errors.Is(err, ErrOther):
 		return Claims{}, fmt.Errorf("%w: %w", ErrOver, ErrOther)
-	} else if err != nil {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Claims{}, fmt.Errorf("%w: UserInfo answered with %d", ErrOver, status)
+	case status >= 400 && status < 500 && status != http.StatusTooManyRequests: // about this person, too
+		return Claims{}, fmt.Errorf("UserInfo answered with %d", status)
+	case err != nil:
 		return Claims{}, err
 	}
 	c.Grouped = c.Grouped || g.Told // some leave the claim out where it's empty; a later ID token may anyway

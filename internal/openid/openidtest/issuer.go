@@ -41,6 +41,7 @@ type Issuer struct {
 	SignOut bool                               // whether sessions can end there
 	Refuses string                             // the code with which it refuses to renew; empty: it doesn't
 	Slim    bool                               // whether it renews without an ID token
+	Locked  int                                // the status with which UserInfo refuses; 0: it doesn't
 	Renewed int                                // how often it has renewed
 
 	t     testing.TB
@@ -191,6 +192,10 @@ func (i *Issuer) give(w http.ResponseWriter, asked url.Values, signed bool) {
 }
 
 func (i *Issuer) userinfo(w http.ResponseWriter, _ *http.Request) {
+	if i.Locked != 0 {
+		http.Error(w, "refused", i.Locked)
+		return
+	}
 	all := map[string]any{"sub": i.Subject}
 	maps.Copy(all, i.Info)
 	answer(w, all)

@@ -62,7 +62,7 @@ func (h *Handler) Recheck(ctx context.Context) {
 		return
 	}
 	due, err := h.store.DueGrants(ctx, time.Now().Add(-askEvery))
-	down := map[*openid.Issuer]bool{} // those after it are asked about at the next look
+	down := map[*openid.Issuer]bool{} // or has something against Reprise itself; the others are asked about at the next look
 	for _, d := range due {
 		if ctx.Err() != nil {
 			return
@@ -78,9 +78,9 @@ func (h *Handler) Recheck(ctx context.Context) {
 			continue
 		}
 		err := h.recheck(context.WithoutCancel(ctx), i, d)
-		if _, is := errors.AsType[*openid.DownError](err); is {
-			down[i] = true
-		}
+		_, isDown := errors.AsType[*openid.DownError](err)
+		_, isRefused := errors.AsType[*openid.RefusedError](err)
+		down[i] = isDown || isRefused
 		if err != nil {
 			h.core.Log.Warn("the issuer can't be asked about a session", "provider", i.Slot, "user_id", d.User, "err",
 				err)

@@ -98,12 +98,20 @@ func TestAnIssuerThatCannotBeAskedEndsNothing(t *testing.T) {
 	require.Equal(t, 1, h.far.Renewed, "about the session that it wasn't asked about")
 	h.anHourLater()
 	require.Equal(t, 3, h.far.Renewed)
+	h.far.Locked = http.StatusNotFound
+	h.anHourLater()
+	require.Equal(t, 5, h.far.Renewed, "that is about one session, not all")
+	h.far.Locked = 0
 	require.Equal(t, "dora", other.who())
 	for _, code := range []string{"invalid_client", "unauthorized_client", "temporarily_unavailable", "slow_down"} {
 		h2, v2 := rechecked(t, nil)
+		h2.visitor().comes(h2.far, "/sign-in/oidc")
 		h2.far.Refuses = code
 		h2.anHourLater()
 		require.Equal(t, "dora", v2.who(), code)
+		h2.far.Refuses = ""
+		h2.SignIn().Recheck(t.Context())
+		require.Equal(t, 1, h2.far.Renewed, "about the session after it")
 	}
 	require.Equal(t, "dora", v.who())
 }
@@ -116,6 +124,7 @@ func TestWhatTheIssuerSaysLaterCounts(t *testing.T) {
 		"other facts":      func(h home) { h.far.Slim, h.far.Info = true, map[string]any{"sub": "another"} },
 		"out of the group": func(h home) { h.far.Claims["groups"] = "others" },
 		"in no group":      func(h home) { h.far.Claims["groups"] = []string{} },
+		"locked":           func(h home) { h.far.Locked = http.StatusUnauthorized },
 		"out, by UserInfo": func(h home) { h.far.Slim, h.far.Info = true, map[string]any{"groups": "others"} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +140,9 @@ func TestWhatTheIssuerSaysLaterCounts(t *testing.T) {
 			change(h)
 			h.anHourLater()
 			require.Empty(t, v.who())
-			require.Empty(t, unasked.who(), "it is about the person")
+			if name != "locked" {
+				require.Empty(t, unasked.who(), "it is about the person")
+			}
 		})
 	}
 	h, v := rechecked(t, func(s *config.Issuer) { s.AllowGroup = "music" })
