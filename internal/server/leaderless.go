@@ -25,7 +25,8 @@ var leaderless = map[string]map[string]bool{
 		/playlists/missing/:id /playlists/recipes /playlists/recipes/:id /playlists/recipes/:id/delete
 		/playlists/recipes/new /profile/:code /profile/:code/art/:mark/:hash /profile/:code/badge.svg
 		/profile/:code/card.png /profile/:code/card.svg /profile/:code/feed.atom /reset /reset/:code /rules
-		/rules/:id /rules/:id/apply /rules/:id/delete /rules/download /rules/new /search /settings /settings/account
+		/rules/:id /rules/:id/apply /rules/:id/delete /rules/download /rules/gone/undo
+		/rules/new /search /settings /settings/account
 		/settings/account/export /settings/account/passkeys/:id /settings/account/second-step
 		/settings/account/second-step/code.png /settings/account/second-step/off
 		/settings/account/second-step/recovery /settings/people /settings/people/:id /settings/people/:id/reset
@@ -59,7 +60,8 @@ var leaderless = map[string]map[string]bool{
 		/listens/:id/split /listens/delete /listens/new /login /login/code /logout /loved /music/:kind/:id/merge
 		/music/:kind/:id/rename /music/:kind/:id/split /music/track/:id/love /notifications/:id/ack /players
 		/players/:id /players/:id/pause /players/:id/remove /players/:id/resume /players/:id/secret /players/allow
-		/reset /rules /rules/:id /rules/:id/apply /rules/:id/delete /rules/:id/switch /rules/upload
+		/reset /rules /rules/:id /rules/:id/apply /rules/:id/delete /rules/:id/switch
+		/rules/gone/undo /rules/upload
 		/settings/account/identities /settings/account/identities/:id/remove /settings/account/look
 		/settings/account/name /settings/account/passkeys/:id /settings/account/passkeys/:id/remove
 		/settings/account/passkeys/later /settings/account/password /settings/account/second-step

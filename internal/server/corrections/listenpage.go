@@ -72,10 +72,20 @@ func ruleLink(ctx context.Context, r playrules.Rule) ui.Named {
 func (h *Handler) ruled(ctx context.Context, user, id int64) (said []ruledBy, err error) {
 	was, renamed, withheld, err := h.store.RuledBy(ctx, user, id)
 	for _, r := range renamed {
+		if r.ID == playrules.Gone {
+			said = append(said, ruledBy{words.T(ctx, "playrules.named_by_gone", "Was", was.Artist+" – "+was.Title),
+				ui.Named{Text: words.T(ctx, "playrules.title"), URL: "/rules"}})
+			continue
+		}
 		said = append(said, ruledBy{words.T(ctx, "playrules.named_by", "Was", was.Artist+" – "+was.Title, "Rule",
 			r.Name), ruleLink(ctx, r)})
 	}
 	for _, r := range withheld {
+		if r.ID == playrules.Gone {
+			said = append(said, ruledBy{words.T(ctx, "playrules.kept_by_gone"),
+				ui.Named{Text: words.T(ctx, "playrules.title"), URL: "/rules"}})
+			continue
+		}
 		said = append(said, ruledBy{words.T(ctx, "playrules.kept_by", "Rule", r.Name), ruleLink(ctx, r)})
 	}
 	return said, err

@@ -3,6 +3,7 @@ package playrules
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,7 @@ type listView struct {
 	Kinds    []ui.Item
 	Finished []ui.Item
 	Download string // empty without rules
+	Gone     string // what rules did that are gone; empty for nothing
 }
 
 func kindName(ctx context.Context, k playrules.Kind) string {
@@ -56,6 +58,9 @@ func (h *Handler) listPage(c echo.Context) error {
 		one.Aside = ui.Button(turn)
 		v.Rules, v.Download = append(v.Rules, one), path+"/download"
 	}
+	if d := goneOf(all, done); d != (playrules.Done{}) {
+		v.Gone = didWords(ctx, d)
+	}
 	for _, k := range playrules.Kinds {
 		v.Kinds = append(v.Kinds, ui.Item{ID: "kind-" + string(k),
 			Title: ui.Named{Text: kindName(ctx, k), URL: path + "/new?kind=" + string(k)},
@@ -67,6 +72,61 @@ func (h *Handler) listPage(c echo.Context) error {
 			Title: ui.Named{Text: name, URL: path + "/new?finished=" + f.Key}})
 	}
 	return h.core.Show(c, http.StatusOK, v.Head.Title, listing(v))
+}
+
+// goneOf returns what rules have done that are gone, given those that there are.
+func goneOf(have []playrules.Rule, done map[int64]playrules.Done) (sum playrules.Done) {
+	for id, d := range done {
+		if !slices.ContainsFunc(have, func(r playrules.Rule) bool { return r.ID == id }) {
+			sum.Renamed += d.Renamed
+			sum.Ignored += d.Ignored
+			sum.Withheld += d.Withheld
+		}
+	}
+	return sum
+}
+
+const gonePath = path + "/gone/undo"
+
+// undoGonePage asks whether what rules did that are gone is to be undone.
+func (h *Handler) undoGonePage(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.store.PlayRules(ctx, user)
+	if err != nil {
+		return err
+	}
+	done, err := h.store.DoneBy(ctx, user)
+	if err != nil {
+		return err
+	}
+	d := goneOf(all, done)
+	if d == (playrules.Done{}) {
+		return h.core.Done(c, path, words.New("playrules.gone.none"))
+	}
+	return h.core.Confirm(c, core.Confirmation{Title: words.T(ctx, "playrules.gone.question"),
+		Facts: []string{didWords(ctx, d)}, Lead: words.T(ctx, "playrules.gone.lead"), Action: gonePath,
+		Button: words.T(ctx, "playrules.gone.do"), Back: path})
+}
+
+func (h *Handler) undoGoneForm(c echo.Context) error {
+	ctx, user := c.Request().Context(), core.UserOf(c).ID
+	all, err := h.store.PlayRules(ctx, user)
+	if err != nil {
+		return err
+	}
+	done, err := h.store.DoneBy(ctx, user)
+	if err != nil {
+		return err
+	}
+	for id := range done {
+		if slices.ContainsFunc(all, func(r playrules.Rule) bool { return r.ID == id }) {
+			continue
+		}
+		if _, err := h.store.UndoPlayRule(ctx, user, id); err != nil {
+			return err
+		}
+	}
+	return h.core.Done(c, path, words.New("playrules.gone.undone"))
 }
 
 // didWords says what a rule has done.

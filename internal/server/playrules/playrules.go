@@ -49,6 +49,8 @@ func (h *Handler) Pages(g *echo.Group) {
 	g.GET(path+"/download", h.download)
 	g.POST(path, h.saveForm)
 	g.POST(path+"/upload", h.uploadForm)
+	g.GET(gonePath, h.undoGonePage)
+	g.POST(gonePath, h.undoGoneForm)
 	g.GET(path+"/:id", h.onePage)
 	g.POST(path+"/:id", h.saveForm)
 	g.POST(path+"/:id/switch", h.switchForm)

@@ -12,6 +12,7 @@ import (
 
 	"reprise/internal/delivery"
 	"reprise/internal/library"
+	"reprise/internal/playrules"
 	"reprise/internal/server/servertest"
 )
 
@@ -161,4 +162,33 @@ func upload(h *servertest.Household, file string, status int) string {
 	answer := h.Do(http.MethodPost, "/rules/upload", body.String(), form.FormDataContentType())
 	require.Equal(h.T, status, answer.Code, answer.Body.String())
 	return answer.Header().Get("Location")
+}
+
+// What rules did is undone even when they are gone.
+func TestWhatRulesDidThatAreGoneIsUndone(t *testing.T) {
+	servertest.InBubble(t, func(t *testing.T) {
+		h := servertest.New(t, delivery.Options{})
+		require.NotContains(t, h.Page("/rules"), "Rules that are gone")
+		r, err := h.DB.SavePlayRule(t.Context(), playrules.Rule{User: h.User, Name: "Mine", Kind: playrules.Withhold,
+			Title: "secret"})
+		require.NoError(t, err)
+		_, err = h.DB.SaveListens(t.Context(), library.Intake{User: h.User, Connection: "spotify",
+			Listens: []library.Listen{{SourceID: "1", PlayedAt: time.Now(), Track: library.Track{Title: "Secret",
+				Artist: "A"}}}})
+		require.NoError(t, err)
+		page, _, err := h.DB.Listens(t.Context(), h.User, "", 1)
+		require.NoError(t, err)
+		address := fmt.Sprint("/listens/", page[0].ID)
+		require.Contains(t, h.Page(address), "Your rule")
+		require.NoError(t, h.DB.DeletePlayRule(t.Context(), h.User, r.ID))
+		require.Contains(t, h.Page(address), "A rule that is gone keeps this listen from being sent")
+		list := h.Page("/rules")
+		require.Contains(t, list, "Rules that are gone")
+		require.Contains(t, list, "1 listen not sent")
+		require.Contains(t, h.Page("/rules/gone/undo"), "Undo what rules did that are gone?")
+		w := h.Do(http.MethodPost, "/rules/gone/undo", "", "application/x-www-form-urlencoded")
+		require.Less(t, w.Code, 400)
+		require.NotContains(t, h.Page("/rules"), "Rules that are gone")
+		require.NotContains(t, h.Page(address), "A rule that is gone")
+	})
 }

@@ -43,7 +43,7 @@ func (s *Store) DoneBy(ctx context.Context, user int64) (map[int64]playrules.Don
 }
 
 // RuledBy returns which of a person's rules have renamed a listen, the names that it had before, and which rules
-// withhold it. All of that is empty if no rule did anything.
+// withhold it. Rules that are gone are one with the ID playrules.Gone. All of that is empty if no rule did anything.
 func (s *Store) RuledBy(ctx context.Context, user, listen int64) (was library.Track, renamed, withheld []playrules.Rule,
 	err error) {
 	var list string
@@ -53,11 +53,23 @@ func (s *Store) RuledBy(ctx context.Context, user, listen int64) (was library.Tr
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return was, nil, nil, db.Explain(err)
 	}
+	gone := playrules.Rule{ID: playrules.Gone, User: user}
 	renamed, err = db.List(ctx, s.db.Reader, scan, selectRule+
 		`WHERE user_id = $1 AND CAST($2 AS TEXT) LIKE '%,' || CAST(id AS TEXT) || ',%' ORDER BY id`, user, list)
+	if len(renamed) < len(Listed(list)) {
+		renamed = append(renamed, gone)
+	}
 	if err == nil {
 		withheld, err = db.List(ctx, s.db.Reader, scan, selectRule+`WHERE user_id = $1 AND id IN
 			(SELECT rule_id FROM withheld WHERE listen_id = $2) ORDER BY id`, user, listen)
+	}
+	var holding int
+	if err == nil {
+		err = db.Explain(s.db.Reader.QueryRowContext(ctx, `SELECT count(DISTINCT rule_id) FROM withheld
+			WHERE user_id = $1 AND listen_id = $2`, user, listen).Scan(&holding))
+	}
+	if len(withheld) < holding {
+		withheld = append(withheld, gone)
 	}
 	return was, renamed, withheld, err
 }
