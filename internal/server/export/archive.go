@@ -102,7 +102,7 @@ func (h *Handler) pack(ctx context.Context, w io.Writer, u accounts.User, now ti
 		return err
 	}
 	err = p.add(packed{Name: export.JSONLines.Name, Kind: "listens"}, func(w io.Writer) (int, error) {
-		return export.JSONLines.Write(w, h.found(ctx, library.ListenFilter{User: u.ID}))
+		return export.JSONLines.Write(w, h.found(ctx, library.ListenFilter{User: u.ID}, true))
 	})
 	if err != nil {
 		return err

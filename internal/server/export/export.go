@@ -159,11 +159,13 @@ const (
 	tracksAtOnce  = 500
 )
 
-// found returns the listens that a filter selects, newest first, with what rules did to them, and reads them as needed.
-func (h *Handler) found(ctx context.Context, f library.ListenFilter) iter.Seq2[library.StoredListen, error] {
+// found returns the listens that a filter selects, newest first, and reads them as needed; with ruled, with what rules
+// did to them.
+func (h *Handler) found(ctx context.Context, f library.ListenFilter, ruled bool) iter.Seq2[library.StoredListen,
+	error] {
 	return export.Pages(func(next string) ([]library.StoredListen, string, error) {
 		page, next, err := h.store.FindListens(ctx, f, next, listensAtOnce)
-		if err == nil {
+		if err == nil && ruled {
 			err = h.store.AddRuled(ctx, f.User, page)
 		}
 		return page, next, err
@@ -178,7 +180,7 @@ func (h *Handler) listens(f export.Form) core.Handle[exportRequest, core.Sent[co
 			return out, err
 		}
 		return out, h.core.Download(c, f.Type, fileOf(c, f), func(w io.Writer) error {
-			_, err := f.Write(w, h.found(c.Request().Context(), filter))
+			_, err := f.Write(w, h.found(c.Request().Context(), filter, f.Name == export.JSONLines.Name))
 			return err
 		})
 	}
@@ -214,7 +216,7 @@ func (h *Handler) listenBrainz(c echo.Context, _ *exportRequest) (out core.Sent[
 	file := "listenbrainz-" + nameOf(core.UserOf(c), time.Now().UTC()) + ".zip"
 	return out, h.core.Download(c, "application/zip", file, func(w io.Writer) error {
 		z := zip.NewWriter(w)
-		if err := export.ListenBrainz.Months(z, h.found(c.Request().Context(), filter)); err != nil {
+		if err := export.ListenBrainz.Months(z, h.found(c.Request().Context(), filter, false)); err != nil {
 			return err
 		}
 		return z.Close()
