@@ -203,6 +203,9 @@ func months(l library.Ledger, first library.Month, now time.Time) (all []library
 	return all
 }
 
+// mostOutages is of how many outages, the latest ones, plays are counted at once.
+const mostOutages = 24
+
 // standIns returns the plays that came through others when a source couldn't be read, of some outages, the latest
 // first.
 func (h *Handler) standIns(ctx context.Context, user int64, some func(library.Outage) bool) (found []library.StandIns,
@@ -211,9 +214,13 @@ func (h *Handler) standIns(ctx context.Context, user int64, some func(library.Ou
 	if err != nil {
 		return nil, err
 	}
+	left := mostOutages
 	for _, o := range all {
 		if !some(o) {
 			continue
+		}
+		if left--; left < 0 {
+			break
 		}
 		in, err := h.store.StandIns(ctx, user, o)
 		if err != nil {
