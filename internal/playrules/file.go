@@ -104,8 +104,8 @@ func Write(w io.Writer, rules []Rule, all []library.Connection) error {
 
 // Read reads the rules in a file, also one in the API's form. They have the ids that they had where it was written; 0
 // for none. They are not checked. They name the connections that the person has here with the accounts that the file
-// says. Where another account has the id of one that is not here, a rule that withholds does so everywhere, and one about
-// what comes from it is off. Read returns [ErrFile] if there are none to be read.
+// says. Where another account has the id of one that is not here, a rule that withholds does so everywhere, and one
+// about what comes from it is off. Read returns [ErrFile] if there are none to be read.
 func Read(from io.Reader, here []library.Connection) ([]Rule, error) {
 	body, err := io.ReadAll(io.LimitReader(from, MostFile))
 	if err != nil {

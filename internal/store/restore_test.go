@@ -58,7 +58,7 @@ func TestRestoredListensAreForwardedOnce(t *testing.T) {
 }
 
 // A listen that is here already, with all its sources, gets what rules withhold in the archive.
-func TestWhatAnArchiveWithholdsHoldsForListensThatAreHere(t *testing.T) {
+func TestAnArchiveWithholdsWhatIsHere(t *testing.T) {
 	s, user := setup(t)
 	forward(t, s, user, "lastfm", 10, -60)
 	save(t, s, user, "spotify", track("Secret", 0), track("Other", 5))

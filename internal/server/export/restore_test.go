@@ -242,7 +242,7 @@ func TestAnArchiveWithoutRulesIsImported(t *testing.T) {
 }
 
 // Connections are numbered as they are connected: on another server, the same id may be another account.
-func TestAnArchiveKnowsAccountsByMoreThanTheirNumbers(t *testing.T) {
+func TestAnArchiveKnowsAccountsNotJustNumbers(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		connect := func(h ruled, id library.ConnectionID, account string) {
 			t.Helper()
@@ -295,7 +295,7 @@ func TestAnArchiveKnowsAccountsByMoreThanTheirNumbers(t *testing.T) {
 }
 
 // Who unpacks an archive, looks at it and packs its folder again has all its files in a folder.
-func TestAnArchiveThatWasPackedAgainBringsItsRules(t *testing.T) {
+func TestAnArchivePackedAgainBringsItsRules(t *testing.T) {
 	servertest.InBubble(t, func(t *testing.T) {
 		old := ruled{servertest.New(t, delivery.Options{})}
 		private := old.rule(playrules.Rule{Name: "Private", Kind: playrules.Withhold, Title: "secret"})
