@@ -88,7 +88,10 @@ func (h *Handler) come(c echo.Context, u accounts.User, p person) error {
 	if err != nil {
 		return err
 	}
-	h.core.Sessions.Drop(ctx, keptPerson)
+	// Somebody else from another issuer waits: who has come in this way links them.
+	if kept, _ := h.kept(ctx); kept.Issuer == p.Issuer && kept.Subject == p.Subject {
+		h.core.Sessions.Drop(ctx, keptPerson)
+	}
 	by := accounts.Arrival{Way: accounts.ByIssuer, Issuer: p.Issuer, Client: p.Client, There: p.There, Token: p.Token,
 		Grant: p.Grant, Silent: !p.Asked}
 	if p.Grant != "" { // a role that didn't follow is tried again

@@ -59,6 +59,21 @@ func TestIssuersSideBySide(t *testing.T) {
 		v.do(http.MethodPost, "/settings/account/identities", url.Values{"issuer": {"oidc4"}}).Code)
 }
 
+// Who comes from a second issuer for the first time links it by signing in with the first one.
+func TestASecondIssuerIsLinkedThroughTheFirst(t *testing.T) {
+	t.Parallel()
+	h, second := withTwo(t)
+	h.sets(func(s *config.OpenID) { s.Issuers[1].CreateAccounts = false })
+	h.visitor().comes(h.far, "/sign-in/oidc")
+	second.Subject = "dora's at work"
+	v := h.visitor()
+	require.Equal(t, "/sign-in/oidc/account", to(t, v.comes(second, "/sign-in/oidc2")))
+	require.Equal(t, "/sign-in/oidc/account", to(t, v.comes(h.far, "/sign-in/oidc?after=/sign-in/oidc/account")))
+	require.Contains(t, v.page("/sign-in/oidc/account"), "Link it to dora")
+	v.do(http.MethodPost, "/sign-in/oidc/account/link", url.Values{})
+	require.Contains(t, v.page("/settings/account"), "You can sign in with Home or Work.")
+}
+
 // An answer that comes to another issuer's address signs nobody in: an issuer could pretend to be the other one.
 func TestAnAnswerAtAnothersAddressIsRefused(t *testing.T) {
 	t.Parallel()
