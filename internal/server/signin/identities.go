@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -140,7 +141,8 @@ func (h *Handler) send(c echo.Context, to string) error {
 	if i == nil {
 		return library.ErrNotFound
 	}
-	if err := h.core.Sessions.Keep(c.Request().Context(), keptPurpose, purpose{to, i.Slot}); err != nil {
+	p := purpose{to, i.Slot, core.UserOf(c).ID, time.Now().Add(openid.PendingFor)}
+	if err := h.core.Sessions.Keep(c.Request().Context(), keptPurpose, p); err != nil {
 		return err
 	}
 	return h.core.Onward(c, beginOf(i))

@@ -105,7 +105,11 @@ const (
 )
 
 // purpose is what a form has sent a browser to an issuer for.
-type purpose struct{ For, Slot string }
+type purpose struct {
+	For, Slot string
+	User      int64 // who sent it
+	Until     time.Time
+}
 
 // errand is what a browser has gone to an issuer for. The session keeps the latest few.
 type errand struct {
@@ -156,13 +160,12 @@ func (h *Handler) begin(c echo.Context) error {
 	var p purpose
 	said := h.core.Sessions.Kept(ctx, keptPurpose, &p) // a form has said what for
 	h.core.Sessions.Drop(ctx, keptPurpose)
-	if said && p.Slot == i.Slot {
-		e.For = p.For
+	if said && p.Slot == i.Slot && time.Now().Before(p.Until) {
 		u, err := h.core.Sessions.Full(ctx)
-		if err != nil {
+		if err != nil || u.ID != p.User {
 			return c.Redirect(http.StatusSeeOther, "/login")
 		}
-		e.User = u.ID
+		e.For, e.User = p.For, u.ID
 	}
 	to, pending, err := i.Begin(ctx, h.back(i), c.QueryParam("again") != "" || e.For == toLink)
 	if err != nil && e.For == toTest {
