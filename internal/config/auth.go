@@ -117,8 +117,8 @@ func (o OpenID) wrongIssuers(wrong func(id string, paths []string, pairs ...any)
 				at+".client_id")
 		}
 		for m, other := range o.Issuers[:n] {
-			if i.On() && i.Issuer == other.Issuer && i.ClientID == other.ClientID {
-				wrong("settings.wrong.same_issuer", []string{at + ".issuer", at + ".client_id"}, "One",
+			if i.On() && i.Issuer == other.Issuer { // who somebody is, its address says
+				wrong("settings.wrong.same_issuer", []string{at + ".issuer"}, "One",
 					"auth."+Slots[m]+".issuer", "Other", at+".issuer")
 			}
 		}

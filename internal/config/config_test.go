@@ -145,7 +145,7 @@ auth:
   oidc2: {issuer: https://second.example.org, client_id: second, client_secret: of the second, button: Work,
     allow_group: listeners, admin_group: chiefs, groups_claim: teams, scopes: openid offline_access,
     create_accounts: true}
-  oidc3: {issuer: https://second.example.org, client_id: third, client_secret: of the third, button: Club,
+  oidc3: {issuer: https://third.example.org, client_id: third, client_secret: of the third, button: Club,
     allow_group: members, admin_group: board, groups_claim: circles, scopes: openid, create_accounts: true}
   proxy_header: remote-user
   proxy_from: [172.18.0.5]
@@ -218,7 +218,7 @@ func TestEverySettingIsRead(t *testing.T) {
 			{Issuer: "https://second.example.org", ClientID: "second", ClientSecret: "of the second",
 				Scopes: []string{"openid", "offline_access"}, Button: "Work", AllowGroup: "listeners",
 				AdminGroup: "chiefs", GroupsClaim: "teams", CreateAccounts: true},
-			{Issuer: "https://second.example.org", ClientID: "third", ClientSecret: "of the third",
+			{Issuer: "https://third.example.org", ClientID: "third", ClientSecret: "of the third",
 				Scopes: []string{"openid"}, Button: "Club", AllowGroup: "members", AdminGroup: "board",
 				GroupsClaim: "circles", CreateAccounts: true}}, Session: time.Hour, Form: FormSkipped},
 		Proxy: Proxy{Header: "Remote-User", From: []string{"172.18.0.5/32"}, CreateAccounts: true,
@@ -274,7 +274,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REPRISE_AUTH_OIDC2_ALLOW_GROUP=listeners", "REPRISE_AUTH_OIDC2_ADMIN_GROUP=chiefs",
 		"REPRISE_AUTH_OIDC2_GROUPS_CLAIM=teams", "REPRISE_AUTH_OIDC2_SCOPES=openid,offline_access",
 		"REPRISE_AUTH_OIDC2_CREATE_ACCOUNTS=true",
-		"REPRISE_AUTH_OIDC3_ISSUER=https://second.example.org", "REPRISE_AUTH_OIDC3_CLIENT_ID=third",
+		"REPRISE_AUTH_OIDC3_ISSUER=https://third.example.org", "REPRISE_AUTH_OIDC3_CLIENT_ID=third",
 		"REPRISE_AUTH_OIDC3_CLIENT_SECRET=of the third", "REPRISE_AUTH_OIDC3_BUTTON=Club",
 		"REPRISE_AUTH_OIDC3_ALLOW_GROUP=members", "REPRISE_AUTH_OIDC3_ADMIN_GROUP=board",
 		"REPRISE_AUTH_OIDC3_GROUPS_CLAIM=circles", "REPRISE_AUTH_OIDC3_SCOPES=openid",

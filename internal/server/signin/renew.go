@@ -137,8 +137,12 @@ func (h *Handler) revoke(ctx context.Context, i *openid.Issuer, d accounts.DueGr
 		}
 	}
 	h.core.Log.Info("session ended by its issuer", "provider", i.Slot, "user_id", d.User, "outcome", outcome)
+	why := words.New("openid.revoked", "Issuer", i.Called())
+	if outcome == notInGroup {
+		why = words.New("openid.revoked_group", "Issuer", i.Called())
+	}
 	h.core.Note(ctx, activity.Entry{User: d.User, Action: activity.SessionEnded,
 		Subject: accounts.Visit(d.Session.Agent, d.Session.Address),
-		Detail:  words.New("openid.revoked", "Issuer", i.Called())})
+		Detail:  why})
 	return nil
 }
