@@ -28,7 +28,8 @@ var over = []string{"invalid_grant", "access_denied", "login_required", "consent
 
 // Renew asks whether an issuer still vouches for somebody, and what it says of them now. keep stores the grant for the
 // next question, before anything else is asked. Claims that are not Grouped say nothing about groups. The error is
-// ErrOver, also ErrOther where it's because of another subject, ErrOff for a grant of another issuer or client, ErrBroken, a RefusedError, a DownError, or keep's.
+// ErrOver, also ErrOther where it's because of another subject, ErrOff for a grant of another issuer or client,
+// ErrBroken, a RefusedError, a DownError, or keep's.
 func (i *Issuer) Renew(ctx context.Context, g accounts.Grant, keep func(accounts.Grant) error) (c Claims, err error) {
 	ctx, cancel := i.asking(ctx)
 	defer cancel()

@@ -33,7 +33,8 @@ func (k *Core) Prove(c echo.Context) error {
 }
 
 // Proved returns nil if the user of a request has shown within some minutes who they are, and else the refusal of what
-// can't be undone. Signing in shows it, if somebody was asked. Programs with a token are not asked, nor is anybody in the demo.
+// can't be undone. Signing in shows it, if somebody was asked. Programs with a token are not asked,
+// nor is anybody in the demo.
 func (k *Core) Proved(c echo.Context) error {
 	ctx := c.Request().Context()
 	if k.Sessions.Current(ctx) == "" || k.Sessions.demoUser != 0 {

@@ -36,8 +36,8 @@ func (h *Handler) Run(ctx context.Context) error {
 	}
 }
 
-// end ends the sessions from issuers that the settings allow no more: what is only hidden would come back when a setting
-// does.
+// end ends the sessions from issuers that the settings allow no more: what is only hidden would come back when a
+// setting does.
 func (h *Handler) end(ctx context.Context) {
 	n, err := h.core.Sessions.EndUnknown(ctx, h.issuers.Clients())
 	if n > 0 {
@@ -62,7 +62,7 @@ func (h *Handler) Recheck(ctx context.Context) {
 		return
 	}
 	due, err := h.store.DueGrants(ctx, time.Now().Add(-askEvery))
-	down := map[*openid.Issuer]bool{} // or has something against Reprise itself; the others are asked about at the next look
+	down := map[*openid.Issuer]bool{} // or it refuses Reprise itself: the others wait for the next look
 	for _, d := range due {
 		if ctx.Err() != nil {
 			return

@@ -206,8 +206,8 @@ func TestTheRoleFollowsTheIssuer(t *testing.T) {
 	require.Equal(t, "dora", v.who())
 }
 
-// Of two issuers that both decide, the one counts that says something new: else they would change the role in turn, each
-// hour, and what an administrator has begun would end with it.
+// Of two issuers that both decide, the one counts that says something new: else they would change the role in turn,
+// each hour, and what an administrator has begun would end with it.
 func TestTwoIssuersDontQuarrelAboutARole(t *testing.T) {
 	t.Parallel()
 	h, second := withTwo(t)

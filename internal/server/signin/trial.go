@@ -42,7 +42,8 @@ func (h *Handler) tested(c echo.Context, i *openid.Issuer, u accounts.User, clai
 	if err != nil {
 		of = accounts.User{}
 	}
-	t := trial{Issuer: i.Called(), Claims: map[string]string{}, Says: consequences(claims, i.Settings(), of, i.Called())}
+	t := trial{Issuer: i.Called(), Claims: map[string]string{},
+		Says: consequences(claims, i.Settings(), of, i.Called())}
 	for name, value := range claims.All {
 		text, is := value.(string)
 		if !is {

@@ -49,7 +49,8 @@ func (s *Ways) DueGrants(ctx context.Context, since time.Time) ([]accounts.DueGr
 		return d, json.Unmarshal(secret, &d.Grant)
 	}
 	return db.List(ctx, s.db.Reader, scan, `SELECT g.id, g.secret, g.asked_at, g.admin, g.user_id,
-		substr(s.id, 1, $1), s.agent, s.address, s.signed_in_at FROM grants g JOIN sessions s ON s.grant_id = g.id AND s.user_id = g.user_id
+		substr(s.id, 1, $1), s.agent, s.address, s.signed_in_at FROM grants g
+		JOIN sessions s ON s.grant_id = g.id AND s.user_id = g.user_id
 		WHERE g.asked_at <= $2 AND s.expires_at > $3 ORDER BY g.asked_at, g.id`, sessionID, db.Millis(since),
 		db.Millis(time.Now()))
 }

@@ -50,8 +50,8 @@ func (t Sessions) Update(ctx context.Context, token string, b []byte, expiry tim
 		base64.StdEncoding.EncodeToString(b), db.Millis(expiry), db.Fingerprint(token))
 }
 
-// Use stores who uses a session, from where and when. The session ends if its grant has. If the user has more than most sessions, those that were not used
-// for longest end; 0 for no bound.
+// Use stores who uses a session, from where and when. The session ends if its grant has. If the user
+// has more than most sessions, those that were not used for longest end; 0 for no bound.
 func (t Sessions) Use(ctx context.Context, token string, user int64, use accounts.Session, most int) error {
 	return t.s.db.Write(ctx, func(tx *sql.Tx) error {
 		err := db.ExecTx(ctx, tx, `UPDATE sessions SET user_id = $1, agent = $2, address = $3, signed_in_at = $4,
@@ -153,7 +153,8 @@ func (t Sessions) end(ctx context.Context, where string, args ...any) (users []i
 	scan := func(r db.Scanner) (v row, err error) { return v, r.Scan(&v.user, &v.grant) }
 	err = t.s.db.Write(ctx, func(tx *sql.Tx) error {
 		users = nil
-		ended, err := db.List(ctx, tx, scan, "DELETE FROM sessions WHERE "+where+" RETURNING user_id, grant_id", args...)
+		ended, err := db.List(ctx, tx, scan,
+			"DELETE FROM sessions WHERE "+where+" RETURNING user_id, grant_id", args...)
 		for _, v := range ended {
 			users = append(users, v.user)
 			if v.grant != "" && err == nil {
