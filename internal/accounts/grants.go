@@ -30,7 +30,8 @@ type GrantStore interface {
 	AddGrant(ctx context.Context, g Grant) (id string, err error)
 	// OwnGrant says whose session has a grant, and whether its issuer says that they administer.
 	OwnGrant(ctx context.Context, id string, user int64, admin bool) error
-	// DueGrants returns the grants of sessions that go on, about which no issuer was asked since a time.
+	// DueGrants returns the grants of sessions that go on, about which no issuer was asked since a time. With those
+	// that can be opened it returns an error about those that cannot.
 	DueGrants(ctx context.Context, since time.Time) ([]DueGrant, error)
 	// TakeGrant notes that an issuer is asked now. It reports false if that was noted since d was read, also by another
 	// server, or if the grant is gone.

@@ -42,6 +42,20 @@ func TestGrantsBelongToTheirSessions(t *testing.T) {
 	require.Equal(t, "two", due()[0].Token)
 	require.Zero(t, number(t, s, "SELECT count(*) FROM grants WHERE secret LIKE '%two%'"))
 
+	// one that can't be opened keeps no other from being asked about
+	broken, err := s.AddGrant(ctx, accounts.Grant{Issuer: "https://auth.example.org", Subject: "2", Token: "three"})
+	require.NoError(t, err)
+	require.NoError(t, s.OwnGrant(ctx, broken, user, false))
+	require.NoError(t, sessions.Commit("broken", []byte("x"), time.Now().Add(time.Hour)))
+	require.NoError(t, sessions.Use(ctx, "broken", user, accounts.Session{Grant: broken}, 0))
+	_, err = s.Writer.ExecContext(ctx, "UPDATE grants SET secret = 'x' WHERE id = $1", broken)
+	require.NoError(t, err)
+	others, err := s.DueGrants(ctx, soon)
+	require.Error(t, err)
+	require.Len(t, others, 1)
+	_, err = s.EndGrant(ctx, broken)
+	require.NoError(t, err)
+
 	for _, there := range []bool{true, false} {
 		ended, err := s.EndGrant(ctx, id)
 		require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"reprise/internal/accounts"
@@ -32,6 +33,7 @@ func (s *Ways) OwnGrant(ctx context.Context, id string, user int64, admin bool) 
 
 // DueGrants implements accounts.GrantStore.
 func (s *Ways) DueGrants(ctx context.Context, since time.Time) ([]accounts.DueGrant, error) {
+	var unread error // one that can't be opened doesn't keep the others from being asked about
 	scan := func(r db.Scanner) (d accounts.DueGrant, err error) {
 		var asked, in, admin int64
 		var sealed string
@@ -43,16 +45,18 @@ func (s *Ways) DueGrants(ctx context.Context, since time.Time) ([]accounts.DueGr
 		d.Admin = admin != 0
 		d.Asked, d.Session.SignedInAt = db.Instant(asked), db.Instant(in)
 		secret, err := s.db.Key.Open(sealed, grantPlace(d.ID))
-		if err != nil {
-			return d, err
+		if err == nil {
+			err = json.Unmarshal(secret, &d.Grant)
 		}
-		return d, json.Unmarshal(secret, &d.Grant)
+		unread = errors.Join(unread, err)
+		return d, nil
 	}
-	return db.List(ctx, s.db.Reader, scan, `SELECT g.id, g.secret, g.asked_at, g.admin, g.user_id,
+	all, err := db.List(ctx, s.db.Reader, scan, `SELECT g.id, g.secret, g.asked_at, g.admin, g.user_id,
 		substr(s.id, 1, $1), s.agent, s.address, s.signed_in_at FROM grants g
 		JOIN sessions s ON s.grant_id = g.id AND s.user_id = g.user_id
 		WHERE g.asked_at <= $2 AND s.expires_at > $3 ORDER BY g.asked_at, g.id`, sessionID, db.Millis(since),
 		db.Millis(time.Now()))
+	return slices.DeleteFunc(all, func(d accounts.DueGrant) bool { return d.Issuer == "" }), errors.Join(err, unread)
 }
 
 // TakeGrant implements accounts.GrantStore.
