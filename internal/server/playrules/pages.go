@@ -33,13 +33,18 @@ func kindName(ctx context.Context, k playrules.Kind) string {
 	return words.Each("playrules.kind.", string(k)).T(ctx)
 }
 
+// done returns a person's rules, and what each rule has done, by its id: also those that are gone.
+func (h *Handler) done(ctx context.Context, user int64) (all []playrules.Rule, done map[int64]playrules.Done,
+	err error) {
+	if all, err = h.store.PlayRules(ctx, user); err == nil {
+		done, err = h.store.DoneBy(ctx, user)
+	}
+	return all, done, err
+}
+
 func (h *Handler) listPage(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all, err := h.store.PlayRules(ctx, user)
-	if err != nil {
-		return err
-	}
-	done, err := h.store.DoneBy(ctx, user)
+	all, done, err := h.done(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -91,11 +96,7 @@ const gonePath = path + "/gone/undo"
 // undoGonePage asks whether what rules did that are gone is to be undone.
 func (h *Handler) undoGonePage(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all, err := h.store.PlayRules(ctx, user)
-	if err != nil {
-		return err
-	}
-	done, err := h.store.DoneBy(ctx, user)
+	all, done, err := h.done(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -110,11 +111,7 @@ func (h *Handler) undoGonePage(c echo.Context) error {
 
 func (h *Handler) undoGoneForm(c echo.Context) error {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all, err := h.store.PlayRules(ctx, user)
-	if err != nil {
-		return err
-	}
-	done, err := h.store.DoneBy(ctx, user)
+	all, done, err := h.done(ctx, user)
 	if err != nil {
 		return err
 	}

@@ -148,11 +148,7 @@ type listAnswer struct {
 
 func (h *Handler) list(c echo.Context, _ *core.None) (out listAnswer, _ error) {
 	ctx, user := c.Request().Context(), core.UserOf(c).ID
-	all, err := h.store.PlayRules(ctx, user)
-	if err != nil {
-		return out, err
-	}
-	done, err := h.store.DoneBy(ctx, user)
+	all, done, err := h.done(ctx, user)
 	out.Rules = core.ViewAll(all, func(r playrules.Rule) PlayRuleView { return viewOf(r, done[r.ID]) })
 	return out, err
 }
