@@ -73,9 +73,9 @@ func (k *Core) tellNewDevice(c echo.Context, user int64, visit string) {
 	}
 }
 
-// SeenAccess closes what a person was told about the access to their account, which they look at now. Whom it warns of
-// doesn't close it by looking: a session closes nothing that it did itself, and that a device is new only if it began
-// before.
+// SeenAccess closes the notifications about access to an account, which its person is looking at now. An intruder can't
+// close a warning about themselves: a session closes nothing that it caused, and a warning about a new device only if
+// the session began before it.
 func (k *Core) SeenAccess(ctx context.Context, user int64) error {
 	open, err := k.store.Notifications(ctx, user, true)
 	if err != nil {
@@ -102,7 +102,7 @@ const (
 	mostOwn = 100
 )
 
-// didItself keeps in the session of a user that it has just done what they are told with a generation.
+// didItself notes in the session of a user that it caused the notification with this generation.
 func (s *Sessions) didItself(ctx context.Context, user, generation int64) error {
 	if s.Current(ctx) == "" || s.manager.GetInt64(ctx, userKey) != user {
 		return nil
